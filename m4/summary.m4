@@ -1,0 +1,18 @@
+dnl SPDX-License-Identifier: BSD-3-Clause
+AC_DEFUN([BE_SUMMARY], [
+    AS_IF([test "x$be_sanitize" = x], [be_sanitize=" none"])
+    AC_MSG_NOTICE([=========================================================])
+    AC_MSG_NOTICE([$PACKAGE_NAME $PACKAGE_VERSION])
+    AC_MSG_NOTICE([         Prefix:  $prefix])
+    AC_MSG_NOTICE([        Modules:  $be_moduledir])
+    AC_MSG_NOTICE([            UCX:  $be_ucx_summary])
+    AC_MSG_NOTICE([      Compilers:  $CC, $CXX])
+    AC_MSG_NOTICE([          Debug:  $enable_debug])
+    AC_MSG_NOTICE([     Sanitizers: $be_sanitize])
+    AC_MSG_NOTICE([Warnings errors:  $enable_werror])
+    AC_MSG_NOTICE([          Tests:  $enable_tests])
+    AC_MSG_NOTICE([            MPI:  $be_mpi])
+    AC_MSG_NOTICE([     Benchmarks:  $be_benchmark])
+    AC_MSG_NOTICE([      libFuzzer:  $be_fuzzer])
+    AC_MSG_NOTICE([=========================================================])
+])

@@ -1,0 +1,1 @@
+# Build rules of src/adapter/; included by the top-level Makefile.am.

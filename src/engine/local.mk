@@ -1,0 +1,1 @@
+# Build rules of src/engine/; included by the top-level Makefile.am.

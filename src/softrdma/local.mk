@@ -1,0 +1,1 @@
+# Build rules of src/softrdma/; included by the top-level Makefile.am.

@@ -1,0 +1,1 @@
+# Build rules of src/tools/; included by the top-level Makefile.am.

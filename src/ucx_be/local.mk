@@ -1,0 +1,1 @@
+# Build rules of src/ucx_be/; included by the top-level Makefile.am.

@@ -1,0 +1,1 @@
+# Build rules of test/verbs/; included by the top-level Makefile.am.
