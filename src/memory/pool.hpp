@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Buffers of one size, from an arena, behind a last-in first-out free list (the buffer freed last is the one
+// still in the cache).
+//
+// Growth: PoolConfig::step buffers at a time, up to PoolConfig::cap. get() grows when the list is empty: what
+// must not wait calls reserve() beforehand. When the arena refuses, get() returns an empty buffer and asks the
+// arena again only after 1, 2, 4 ... 65536 further calls, so that a full system is not hammered.
+//
+// Cost: get() and put() are a few instructions; find() is one hash probe. No lock, no allocation, no system call
+// except in growth.
+// Ownership: the pool gives its blocks back to the arena when it goes, also under buffers that are still out.
+// Threads: one thread at a time.
+#pragma once
+
+#include "memory/arena.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace be::memory {
+
+struct PoolConfig {
+    size_t buffer_size  = 0; // bytes
+    size_t alignment    = 64; // power of two: buffer + align_offset is a multiple of it
+    size_t align_offset = 0; // bytes
+    uint32_t step       = 64; // buffers, at least, per growth
+    uint32_t cap        = UINT32_MAX; // buffers, at most
+};
+
+struct Buffer {
+    void *address = nullptr;
+    uint32_t lkey = 0;
+    uint32_t index =
+            0; // dense, below BufferPool::size(); stays the buffer's for the life of the pool
+
+    explicit operator bool() const noexcept
+    {
+        return address != nullptr;
+    }
+};
+
+struct PoolStats {
+    uint32_t size        = 0; // buffers there are
+    uint32_t in_use      = 0;
+    uint32_t in_use_peak = 0;
+    uint64_t growths     = 0;
+    uint64_t empty       = 0; // get() returned nothing
+    uint64_t failures    = 0; // the arena refused
+};
+
+class BufferPool {
+public:
+    // Throws std::invalid_argument that names the field. The arena outlives the pool.
+    BufferPool(Arena &arena, const PoolConfig &config);
+    ~BufferPool();
+    BufferPool(const BufferPool &)            = delete;
+    BufferPool &operator=(const BufferPool &) = delete;
+
+    // Empty at the cap or when the arena refused (last_error()).
+    Buffer get()
+    {
+        if (m_free.empty() && !grow_for_get()) {
+            return {};
+        }
+
+        const Buffer buffer = m_free.back();
+        m_free.pop_back();
+        mark_taken(buffer);
+        return buffer;
+    }
+
+    void put(const Buffer &buffer) noexcept
+    {
+        mark_free(buffer);
+        m_free.push_back(buffer); // never allocates: the capacity is size()
+    }
+
+    // By address, as get() gave it. False: not a buffer of this pool; nothing was changed.
+    bool put(void *address) noexcept
+    {
+        const Buffer buffer = find(address);
+        if (!buffer) {
+            return false;
+        }
+        put(buffer);
+        return true;
+    }
+
+    // The buffer that contains `address` (any byte of it); empty: none of this pool.
+    Buffer find(const void *address) const noexcept;
+
+    uint32_t lkey_of(const void *address) const noexcept
+    {
+        return find(address).lkey;
+    }
+
+    // `index` < size().
+    Buffer at(uint32_t index) const noexcept;
+
+    // Grows until size() >= count; false: cap or arena in the way (last_error()).
+    bool reserve(uint32_t count);
+
+    uint32_t size() const noexcept
+    {
+        return m_size;
+    }
+
+    uint32_t available() const noexcept
+    {
+        return static_cast<uint32_t>(m_free.size());
+    }
+
+    size_t buffer_size() const noexcept
+    {
+        return m_config.buffer_size;
+    }
+
+    PoolStats stats() const noexcept;
+
+    const std::string &last_error() const noexcept
+    {
+        return m_last_error;
+    }
+
+private:
+    struct Chunk {
+        Block block;
+        char *first = nullptr; // address of its buffer 0
+    };
+
+    bool grow();
+    bool grow_for_get();
+    void mark_taken(const Buffer &buffer) noexcept;
+    void mark_free(const Buffer &buffer) noexcept;
+
+    Arena &m_arena;
+    PoolConfig m_config;
+    std::vector<Buffer> m_free;
+    std::vector<Chunk> m_chunks;
+    uint32_t m_size = 0;
+    std::string m_last_error;
+};
+
+} // namespace be::memory

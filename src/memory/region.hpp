@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// One mapping of anonymous memory: what arenas are made of.
+//
+// Pages: 2 MiB huge pages when the system has enough free ones, else transparent huge pages are asked for, else
+// ordinary pages. Placement: bound to a NUMA node when one is asked for, through hwloc (whose topology is
+// loaded, once a process, only then: it costs milliseconds); a machine that cannot bind gives unbound memory.
+// note() says what was wished for and not given.
+//
+// Base and length are multiples of region_unit, whichever pages are behind.
+// Threads: a region belongs to its owner; map() may run in any thread.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+namespace be::memory {
+
+inline constexpr size_t region_unit = size_t{2} << 20; // bytes: one x86-64 huge page
+
+enum class Pages {
+    huge,
+    transparent,
+    ordinary
+};
+const char *to_string(Pages pages);
+
+struct RegionOptions {
+    int numa_node   = -1; // OS index; -1: wherever the kernel puts it
+    bool huge_pages = true; // false: neither huge nor transparent huge pages
+    bool prefault   = false; // touch every page now, so that no fault comes later
+};
+
+class Region {
+public:
+    Region() = default; // empty
+
+    // `length` is rounded up to region_unit. Throws std::system_error that names the length.
+    static Region map(size_t length, const RegionOptions &options = {});
+
+    Region(Region &&other) noexcept;
+    Region &operator=(Region &&other) noexcept;
+    ~Region();
+
+    void *data() const noexcept
+    {
+        return m_data;
+    }
+
+    size_t length() const noexcept
+    {
+        return m_length;
+    }
+
+    Pages pages() const noexcept
+    {
+        return m_pages;
+    }
+
+    // Empty, or why huge pages or the NUMA node could not be had.
+    const std::string &note() const noexcept
+    {
+        return m_note;
+    }
+
+private:
+    void unmap() noexcept;
+
+    void *m_data    = nullptr;
+    size_t m_length = 0;
+    Pages m_pages   = Pages::ordinary;
+    std::string m_note;
+};
+
+} // namespace be::memory

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The exception of every failed verbs call on a set-up path. Post and poll never throw.
+#pragma once
+
+#include <string>
+#include <system_error>
+
+namespace be::verbs {
+
+// what(): "mlx5_0: ibv_reg_mr(address 0x7f.., length 4194304, access 0xf) failed: Cannot allocate memory
+// (errno 12); RLIMIT_MEMLOCK is 65536 bytes: raise it (ulimit -l)".
+class Error : public std::system_error {
+public:
+    Error(const std::string &device, const std::string &call,
+          const std::string &arguments, int error_number, const std::string &hint = {});
+
+    const std::string &device() const noexcept
+    {
+        return m_device;
+    }
+
+    // The verbs function, "ibv_reg_mr".
+    const std::string &call() const noexcept
+    {
+        return m_call;
+    }
+
+private:
+    std::string m_device;
+    std::string m_call;
+};
+
+// What to do about an ENOMEM of ibv_reg_mr: the locked-memory limit and how to raise it, or nothing.
+std::string registration_hint(int error_number);
+
+} // namespace be::verbs
