@@ -1,1 +1,17 @@
-# Build rules of src/core/; included by the top-level Makefile.am.
+# src/core: the protocol, pure. Standard library only; no globals, so that it can be linked more than once.
+
+noinst_LTLIBRARIES += src/core/libbe_core.la
+
+src_core_libbe_core_la_SOURCES = \
+	src/core/action.hpp \
+	src/core/credit_account.hpp \
+	src/core/flow.hpp \
+	src/core/flow_stats.hpp \
+	src/core/index_list.hpp \
+	src/core/receive_pool.hpp \
+	src/core/scheduler.hpp \
+	src/core/sequence.hpp \
+	src/core/serial.hpp \
+	src/core/window.hpp \
+	src/core/wire.cpp \
+	src/core/wire.hpp

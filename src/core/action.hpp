@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What the protocol asks its driver to do. The driver owns the array; the protocol only
+// appends to it.
+
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace be::core {
+
+struct Action {
+    enum Kind : uint8_t {
+        /* Answer the peer's REQUEST: WRITE_WITH_IMM of the credit cell, immediate
+         * Notice::grant. Read the cell with Flow::cell() when posting and call
+         * Flow::told(). value: the messages total at this moment. */
+        answer_request,
+
+        /* Write the peer's credit cell (plain RDMA WRITE, 8 bytes). May be put off to the
+         * end of a batch of completions, and dropped if Flow::cell_due() has become false
+         * because a header carried the total in the meantime. Call Flow::told() when
+         * posted. value: the messages total at this moment. */
+        write_cell,
+
+        /* Send Notice::request on the bulk queue pair. value: the demand total (encode()
+         * cuts it to 28 bits). */
+        send_request,
+
+        /* Post this many more receives, beyond those that arrivals use up, and report
+         * them with Flow::reposted(). Failing to is harmless: the peers in question do
+         * without a floor. */
+        post_receives,
+
+        /* A peer that was reported as blocked has credit again: send what is queued. */
+        resume,
+
+        /* Send this many headers of kind `credit` to the peer, each admitted like any
+         * message: the credit was asked for by messages that have been cancelled, and
+         * somebody else may be waiting for it. */
+        return_credit
+    };
+
+    Kind kind;
+    uint32_t peer; /* no_peer for post_receives */
+    uint32_t value;
+
+    bool operator==(const Action &) const = default;
+};
+
+inline constexpr uint32_t no_peer = ~uint32_t{0};
+
+/* Bounded append-only view of the driver's array. Whoever fills it checks full() first
+ * and keeps the rest. */
+class Actions {
+public:
+    explicit Actions(std::span<Action> storage) : m_storage(storage)
+    {
+    }
+
+    bool full() const
+    {
+        return m_size == m_storage.size();
+    }
+
+    /* Returns false, and stores nothing, when the array is full. */
+    bool push(const Action &action)
+    {
+        if (full()) {
+            return false;
+        }
+        m_storage[m_size++] = action;
+        return true;
+    }
+
+    void clear()
+    {
+        m_size = 0;
+    }
+
+    std::size_t size() const
+    {
+        return m_size;
+    }
+
+    const Action *begin() const
+    {
+        return m_storage.data();
+    }
+
+    const Action *end() const
+    {
+        return m_storage.data() + m_size;
+    }
+
+private:
+    std::span<Action> m_storage;
+    std::size_t m_size = 0;
+};
+
+} // namespace be::core

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The protocol of one fabric as a deterministic reducer: (event, now) -> actions.
+//
+// A Flow holds everything that the two directions of every peer need: the receive pool
+// that grants credit, the account of credit granted to us, sequence numbers, and the
+// windows and the scheduler of bulk. It does no I/O and reads no clock: the driver (the
+// engine, or a simulator) reports what happened with the time in nanoseconds, and executes
+// the actions it is handed. Two Flows fed the same events do the same.
+//
+// Actions go into an array that the driver owns. What does not fit stays inside and comes
+// with the next event or with drain(); nothing is lost. After an event the driver
+// executes the actions in order. A write_cell may be put off and then checked with
+// cell_due().
+//
+// A connection, as seen by one end:
+//   p = join(now); drain(a): post_receives, if any; post them; reposted(n, now, a)
+//   tell the peer granted(p) in the handshake, then told(p); credit_update(p, the peer's
+//   total, now, a) sending:   admit_message(p) ? stamp(p, header), post : queue it;
+//   blocked(p, number queued, now, a) receiving: arrival(p, header.granted, header.seq,
+//   now, a); post the receive again, later; reposted(n, now, a) the cell changed:
+//   credit_update();  Notice::grant: answered();  Notice::request: request() leave(p,
+//   now, a) when nothing of the peer can arrive any more
+//
+// Peers are dense indices, which are used again after leave(). An event of an index that
+// is not joined changes nothing, except that arrival() counts the receive as used up.
+//
+// Not thread safe; the owner serialises calls. Events are O(1), amortised; only join()
+// allocates. No hot-path call throws; the constructor throws std::invalid_argument on a
+// bad configuration.
+
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/action.hpp"
+#include "core/credit_account.hpp"
+#include "core/flow_stats.hpp"
+#include "core/index_list.hpp"
+#include "core/receive_pool.hpp"
+#include "core/scheduler.hpp"
+#include "core/sequence.hpp"
+#include "core/window.hpp"
+#include "core/wire.hpp"
+
+namespace be::core {
+
+struct FlowConfig {
+    ReceivePoolConfig pool;
+    WindowConfig window;
+    uint64_t active_ns = 1'000'000; /* a peer that sent nothing for 1 to 2 of these is not
+                                       active, >= 1 */
+};
+
+/* What to do with a message that arrived. */
+enum class Verdict : uint8_t {
+    in_order, /* deliver it (kind credit: nothing to deliver) */
+    duplicate, /* drop it */
+    gap, /* something before it is missing: break the connection */
+    overdrawn /* the peer had no credit for it: break the connection */
+};
+
+/* A piece of bulk that may be posted now. */
+struct BulkGrant {
+    uint32_t peer  = no_peer;
+    uint32_t bytes = 0; /* 0: nothing may be posted now */
+
+    explicit operator bool() const
+    {
+        return bytes != 0;
+    }
+};
+
+class Flow {
+public:
+    explicit Flow(const FlowConfig &config);
+
+    /* --- peers --- */
+
+    /* Empty when there is no room for another peer. Actions (growth) come with drain(). */
+    std::optional<uint32_t> join(uint64_t now_ns);
+
+    /* See ReceivePool::leave() for when. Bulk of the peer, queued or outstanding, is
+     * forgotten. */
+    void leave(uint32_t peer, uint64_t now_ns, Actions &actions);
+
+    bool member(uint32_t peer) const
+    {
+        return m_pool.member(peer);
+    }
+
+    /* --- sending messages; the two calls without `now` are the hot path --- */
+
+    /* Take one credit for one message. False when there is none: queue the message and
+     * report blocked(). */
+    bool admit_message(uint32_t peer)
+    {
+        return m_peers[peer].account.take();
+    }
+
+    /* The message last admitted will not be posted after all. Only before stamp() and
+     * before another is admitted. */
+    void revert_message(uint32_t peer)
+    {
+        m_peers[peer].account.untake();
+    }
+
+    /* Number the admitted message and tell the peer our grant with it: fills seq and
+     * granted. Call it right before posting, in the order of posting. */
+    void stamp(uint32_t peer, DataHeader &header)
+    {
+        header.seq     = m_peers[peer].sent.take();
+        header.granted = m_pool.granted(peer);
+        m_pool.told(peer);
+    }
+
+    /* Everything before sequence number `upto` has arrived at the peer. Returns how many
+     * are new. */
+    uint32_t acknowledged(uint32_t peer, uint32_t upto)
+    {
+        return m_peers[peer].sent.acknowledge(upto);
+    }
+
+    /* Messages that may be sent now. */
+    uint32_t available(uint32_t peer) const
+    {
+        return m_peers[peer].account.available();
+    }
+
+    /* `queued` messages (>= 1) wait for credit. Asks the peer unless it has been asked;
+     * resume follows when credit comes. Calling it again with another number is fine. */
+    void blocked(uint32_t peer, uint32_t queued, uint64_t now_ns, Actions &actions);
+
+    /* Queued messages were cancelled; `queued` are left. Gives back credit that had been
+     * asked for them. */
+    void cancelled(uint32_t peer, uint32_t queued, uint64_t now_ns, Actions &actions);
+
+    /* --- credit from the peer: return true when it grew --- */
+
+    /* The peer's messages total from its cell or the handshake. */
+    bool credit_update(uint32_t peer, uint32_t total, uint64_t now_ns, Actions &actions);
+
+    /* Notice::grant came: our request is answered. total: from the cell. */
+    bool answered(uint32_t peer, uint32_t total, uint64_t now_ns, Actions &actions);
+
+    /* --- receiving messages --- */
+
+    /* A message arrived with this header. It used up one receive, whatever the verdict. */
+    Verdict arrival(uint32_t peer, uint32_t granted, uint32_t seq, uint64_t now_ns,
+                    Actions &actions);
+
+    /* `count` receives were posted. */
+    void reposted(uint32_t count, uint64_t now_ns, Actions &actions);
+
+    /* Notice::request came with these 28 bits. */
+    void request(uint32_t peer, uint32_t demand28, uint64_t now_ns, Actions &actions);
+
+    /* --- telling credit to the peer --- */
+
+    /* Our messages total for the peer: for the handshake. */
+    uint32_t granted(uint32_t peer) const
+    {
+        return m_pool.granted(peer);
+    }
+
+    /* The peer's cell as it should be written now. */
+    CreditCell cell(uint32_t peer) const
+    {
+        return {.messages   = m_pool.granted(peer),
+                .byte_units = 0,
+                .floor      = static_cast<uint8_t>(m_pool.floor(peer))};
+    }
+
+    /* The present total is on its way to the peer in a cell or the handshake (stamp() does
+     * this by itself). Between reading it and this call there must be no other event. */
+    void told(uint32_t peer)
+    {
+        m_pool.told(peer);
+    }
+
+    bool cell_due(uint32_t peer) const
+    {
+        return m_pool.cell_due(peer);
+    }
+
+    /* --- bulk --- */
+
+    /* `bytes` more of bulk wait for this peer. */
+    void bulk_queued(uint32_t peer, uint64_t bytes);
+
+    /* Queued bulk was cancelled. */
+    void bulk_cancelled(uint32_t peer, uint64_t bytes);
+
+    /* The next piece to post: at most a quantum; it counts as outstanding from now on.
+     * Call until it is empty. */
+    BulkGrant next_bulk(uint64_t now_ns);
+
+    /* A posted piece is complete. Follow with next_bulk(). */
+    void bulk_done(uint32_t peer, uint64_t bytes);
+
+    /* --- time --- */
+
+    /* Call about every active_ns while there is traffic; not needed for correctness. A
+     * request that is not answered is not repeated here: a reliable queue pair that lives
+     * has delivered it, and its answer needs no credit. When a queue pair was replaced,
+     * the driver reports the peer's present total with answered(), which allows a new
+     * request; that is the place of repetition. */
+    void tick(uint64_t now_ns, Actions &actions);
+
+    /* Hand out actions that did not fit before. */
+    void drain(Actions &actions);
+
+    /* --- looking in; not for the hot path --- */
+
+    PeerStats stats(uint32_t peer) const;
+    FlowStats stats() const;
+
+    const ReceivePool &pool() const
+    {
+        return m_pool;
+    }
+
+    /* The first broken invariant in words, or empty. O(peers). */
+    std::string check() const;
+
+private:
+    static constexpr uint64_t not_stalled = ~uint64_t{0};
+
+    struct Peer {
+        explicit Peer(uint32_t first_total) :
+            account(first_total), sent(first_total), received(first_total)
+        {
+        }
+
+        CreditAccount account;
+        SendSequence sent;
+        ReceiveSequence received;
+        PeerWindow window;
+        uint64_t bulk_queued     = 0;
+        uint64_t credit_stall_ns = not_stalled; /* since when */
+        uint64_t window_stall_ns = not_stalled;
+        bool blocked = false; /* the driver has messages queued and no credit */
+        bool cancelled =
+                false; /* a request was cancelled in part while it was outstanding */
+        bool bulk_active = false; /* counted in m_bulk_peers */
+        FlowCounters counters;
+    };
+
+    void advance(uint64_t now_ns);
+    void credit_grew(uint32_t index, uint64_t now_ns);
+    void update_bulk_active(Peer &peer);
+    void end_stall(uint64_t &since_ns, StallStats &stall, uint64_t now_ns);
+
+    FlowConfig m_config;
+    ReceivePool m_pool;
+    PortWindow m_port;
+    Scheduler m_scheduler;
+    std::vector<Peer> m_peers;
+    uint64_t m_period_start_ns = 0;
+    uint32_t m_bulk_peers      = 0; /* with bulk queued or outstanding */
+    FlowCounters m_departed; /* of peers that have left */
+
+    IndexList m_requests; /* output: requests to send */
+    IndexList m_resumes; /* output: peers that may go on */
+    IndexList m_returns; /* output: credit to give back */
+};
+
+} // namespace be::core
