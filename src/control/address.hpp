@@ -20,7 +20,7 @@ namespace be::control {
 
 struct Address {
     std::array<std::uint8_t, 16> ip{}; // network byte order
-    std::uint16_t port = 0;            // host byte order
+    std::uint16_t port = 0; // host byte order
 
     bool is_v4() const noexcept;
 

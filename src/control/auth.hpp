@@ -23,7 +23,9 @@ using Token = std::array<std::uint8_t, 16>;
 using Nonce = std::array<std::uint8_t, 32>;
 using Proof = std::array<std::uint8_t, 32>;
 
-// What one end says of itself in the handshake.
+// What one end says of itself in the handshake. A server does not know yet which
+// fabric is asked for: its Challenge offers no features, its Welcome says what is
+// agreed.
 struct Offer {
     std::uint16_t major    = 0;
     std::uint16_t minor    = 0;
@@ -37,11 +39,15 @@ struct Offer {
 struct Transcript {
     Offer server;
     Offer client;
-    std::uint64_t from_fabric = 0; // client's
-    std::uint64_t to_fabric   = 0; // server's, the one that the token belongs to
+    std::uint64_t from_fabric     = 0; // client's
+    std::uint64_t to_fabric       = 0; // server's, the one that the token belongs to
+    std::uint64_t agreed_features = 0; // server's proof; the client proves before it knows
 };
 
-enum class Prover : std::uint8_t { client = 1, server = 2 };
+enum class Prover : std::uint8_t {
+    client = 1,
+    server = 2
+};
 
 // Initialises libsodium (idempotent, any thread). Throws std::system_error
 // when the machine offers no source of randomness. Call it before any other

@@ -42,22 +42,23 @@ struct QueuePairInfo {
 // has been checked against the ranges below (see validate()); whether it suits
 // the local device is for the engine to judge.
 struct ConnectInfo {
-    std::uint64_t fabric_id = 0;             // of the sender
-    std::vector<QueuePairInfo> qps;          // [0] active messages, [1] bulk, then rails;
-                                             // 1..max_queue_pairs
-    std::array<std::uint8_t, 16> gid{};      // of the sender's port
-    std::uint16_t lid              = 0;      // 0 on Ethernet
-    std::uint8_t link_layer        = 0;      // ibv link layer value: 0 unspecified, 1 IB, 2 Ethernet
-    std::uint8_t mtu               = 0;      // ibv_mtu value of the active MTU: 1 (256) .. 5 (4096)
-    std::uint8_t max_rd_atomic     = 0;      // RDMA reads the sender serves at once, per QP
-    std::uint32_t segment_size     = 0;      // bytes of one receive buffer, > 0
-    std::uint32_t initial_messages = 0;      // credits granted to the receiver of this, cumulative
-    std::uint64_t cell_address     = 0;      // of the credit cell the receiver of this writes
-    std::uint32_t cell_rkey        = 0;
-    Address control;                         // where the sender itself can be connected to
-    std::uint64_t features         = 0;      // As delivered: what both ends offered in the
-                                             // authenticated handshake. Ignored when sending;
-                                             // Settings::features is what a fabric offers.
+    std::uint64_t fabric_id = 0; // of the sender
+    std::vector<QueuePairInfo> qps; // [0] active messages, [1] bulk, then rails;
+            // 1..max_queue_pairs
+    std::array<std::uint8_t, 16> gid{}; // of the sender's port
+    std::uint16_t lid       = 0; // 0 on Ethernet
+    std::uint8_t link_layer = 0; // ibv link layer value: 0 unspecified, 1 IB, 2 Ethernet
+    std::uint8_t mtu        = 0; // ibv_mtu value of the active MTU: 1 (256) .. 5 (4096)
+    std::uint8_t max_rd_atomic = 0; // RDMA reads the sender serves at once, per QP
+    std::uint32_t segment_size = 0; // bytes of one receive buffer, > 0
+    std::uint32_t initial_messages =
+            0; // credits granted to the receiver of this, cumulative
+    std::uint64_t cell_address = 0; // of the credit cell the receiver of this writes
+    std::uint32_t cell_rkey    = 0;
+    Address control; // where the sender itself can be connected to
+    std::uint64_t features = 0; // As delivered: what both ends offered in the
+            // authenticated handshake. Ignored when sending;
+            // Settings::features is what a fabric offers.
 
     bool operator==(const ConnectInfo &) const = default;
 };
