@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The parts of Boost.Asio that the control channel uses, header-only.
+
+#pragma once
+
+// Not used here, and clang 14 has no <coroutine> that Boost 1.74 would accept.
+#define BOOST_ASIO_DISABLE_CO_AWAIT 1
+
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+namespace be::control {
+
+namespace asio = boost::asio;
+
+using ErrorCode = boost::system::error_code;
+
+} // namespace be::control

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The protocol of one control connection as a pure state machine: bytes, time
+// and local decisions go in; bytes and events come out. No socket, thread,
+// clock or randomness, so that tests and the fuzzer drive it directly;
+// Connection is its driver in real life.
+//
+// Rules for the driver: after every call that can change something, take the
+// events (next_event()), send the output (take_output(), then sent()), and see
+// that tick() is called at deadline(). Once finished() is true nothing that
+// arrives matters any more: send the remaining output and close the stream.
+
+#pragma once
+
+#include "control/codec.hpp"
+#include "control/frame.hpp"
+
+#include <chrono>
+#include <deque>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace be::control {
+
+// A fabric of this process as its sessions see it.
+struct LocalFabric {
+    Identity identity;
+    Settings settings;
+};
+
+// What happened in a session, for the fabric and for the driver's accounts.
+struct SessionEvent {
+    enum class Kind {
+        authenticated, // both directions of the handshake are done
+        connect, // the peer's Connect, in `info` (server)
+        accept, // the peer's Accept, in `info` (client)
+        ready, // the peer's Ready (server)
+        closed, // the session is over: `reason`, `detail`. Always the last.
+    };
+
+    Kind kind;
+    ConnectInfo info{};
+    Reason reason = Reason::local;
+    std::string detail{};
+};
+
+class Session {
+public:
+    using Clock = std::chrono::steady_clock;
+    using Time  = Clock::time_point;
+
+    enum class State {
+        challenge_wait, // client: for the server's Challenge
+        hello_wait, // server: for the client's Hello
+        welcome_wait, // client: for the server's proof
+        connect_wait, // server: authenticated, for Connect
+        accept_wait, // client: authenticated, Connect sent
+        deciding, // server: Connect delivered, for accept() or refuse()
+        confirming, // client: Accept delivered, for ready() or refuse()
+        ready_wait, // server: Accept sent, for Ready
+        established, // both ends are ready
+        closed,
+    };
+
+    // Finds the attached fabric with this id.
+    using Directory = std::function<std::optional<LocalFabric>(std::uint64_t)>;
+
+    // The passive end. Speaks first. Has until `handshake_deadline` to receive
+    // an authenticated Connect.
+    static Session
+    server(Directory directory, const Nonce &nonce, Time now, Time handshake_deadline);
+
+    // The active end: `local` connects to `remote` and says `mine`. Has until
+    // `handshake_deadline` to be welcomed.
+    static Session client(const LocalFabric &local, const Identity &remote,
+                          const ConnectInfo &mine, const Nonce &nonce, Time now,
+                          Time handshake_deadline);
+
+    // Bytes from the peer, in any portions. Ignored once finished.
+    void receive(std::span<const std::uint8_t> bytes, Time now);
+
+    // The stream ended or broke without a word.
+    void lost(Reason reason, const std::string &detail);
+
+    // Time has passed. Harmless to call early.
+    void tick(Time now);
+
+    // When tick() is due next; Time::max() when finished.
+    Time deadline() const noexcept;
+
+    // Local decisions. False when the state does not allow it.
+    bool accept(const ConnectInfo &mine);
+    bool ready();
+    bool refuse(Reason reason, const std::string &text);
+    bool close(bool goodbye, const std::string &detail);
+
+    // Output since the last call. The driver reports with sent() what the
+    // transport has taken of it; what is not reported counts against
+    // Settings::max_queued.
+    std::vector<std::uint8_t> take_output();
+    void sent(std::size_t bytes) noexcept;
+
+    std::optional<SessionEvent> next_event();
+
+    bool finished() const noexcept
+    {
+        return m_state == State::closed;
+    }
+
+    State state() const noexcept
+    {
+        return m_state;
+    }
+
+    // True from the state after the handshake on, and for ever.
+    bool authenticated() const noexcept
+    {
+        return m_authenticated;
+    }
+
+    // The fabric of this process that it belongs to; 0 while a server does not
+    // know yet.
+    std::uint64_t local_fabric() const noexcept
+    {
+        return m_local.identity.fabric_id;
+    }
+
+    // The fabric at the other end, once it is known; a client's word until it
+    // is authenticated.
+    std::uint64_t remote_fabric() const noexcept
+    {
+        return m_remote.fabric_id;
+    }
+
+    std::uint64_t messages_in() const noexcept
+    {
+        return m_messages_in;
+    }
+
+    std::uint64_t messages_out() const noexcept
+    {
+        return m_messages_out;
+    }
+
+private:
+    enum class Role {
+        client,
+        server
+    };
+
+    Session(Role role, const Nonce &nonce, Time now, Time handshake_deadline);
+
+    // session.cpp: the machinery.
+    bool in_handshake() const noexcept;
+    Clock::duration ping_interval() const noexcept;
+    void handle(const Message &message);
+    void send(const Message &message);
+    void emit(SessionEvent event);
+    void fail(Reason reason, const std::string &detail); // and tell the peer why
+    void finish(Reason reason, const std::string &detail);
+
+    // session_handshake.cpp: what each message does. `on` is called only in a
+    // state that allows the message.
+    bool allows(const Message &message) const noexcept;
+    void on(const Challenge &message);
+    void on(const Hello &message);
+    void on(const Welcome &message);
+    void on(const Connect &message);
+    void on(const Accept &message);
+    void on(const Ready &message);
+    void on(const Refuse &message);
+    void on(const Ping &message);
+    void on(const Pong &message);
+    void on(const Goodbye &message);
+    bool same_major(const Offer &peer);
+    std::uint16_t common_minor() const noexcept;
+    void enter_authenticated(State next);
+    void deliver(SessionEvent::Kind kind, State next, const ConnectInfo &info);
+
+    State m_state;
+    Directory m_directory; // server
+    LocalFabric m_local; // server: from Hello on
+    Identity m_remote; // server: id only, from Hello on
+    ConnectInfo m_mine; // client: to be sent as Connect
+    Transcript m_transcript; // filled while the handshake proceeds
+    bool m_authenticated = false;
+
+    FrameReader m_reader;
+    std::vector<std::uint8_t> m_output;
+    std::size_t m_unsent = 0; // bytes encoded and not reported by sent()
+    std::deque<SessionEvent> m_events;
+    std::uint64_t m_messages_in  = 0;
+    std::uint64_t m_messages_out = 0;
+
+    Time m_handshake_deadline;
+    Time m_heard; // last time that bytes arrived
+    Time m_pinged; // last time that a Ping was sent, or m_heard
+    std::uint64_t m_pings_sent = 0; // also the value of the last Ping
+    std::uint64_t m_pongs      = 0;
+};
+
+const char *to_string(Session::State state) noexcept;
+
+} // namespace be::control
