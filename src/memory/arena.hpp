@@ -2,18 +2,22 @@
 //
 // Registered memory, cut into blocks of any size.
 //
-// An arena is a growing set of regions, each registered with the device once, when it is mapped. Blocks up to
-// max_class_size bytes come from slabs of one size class (size_class.hpp), larger ones are runs of pages
-// (page_map.hpp). All bookkeeping is outside the blocks, so a peer or a device that writes where it should not
-// cannot corrupt it.
+// An arena is a growing set of regions, each registered with the device once, when it is
+// mapped. Blocks up to max_class_size bytes come from slabs of one size class
+// (size_class.hpp), larger ones are runs of pages (page_map.hpp). All bookkeeping is
+// outside the blocks, so a peer or a device that writes where it should not cannot
+// corrupt it.
 //
-// Growth: by ArenaConfig::step, or by what one large block needs, up to ArenaConfig::cap. A region made for one
-// block larger than the step goes back to the system with that block; the others stay, so that the steady state
-// registers nothing.
+// Growth: by ArenaConfig::step, or by what one large block needs, up to ArenaConfig::cap.
+// A region made for one block larger than the step goes back to the system with that
+// block; the others stay, so that the steady state registers nothing.
 //
-// Ownership: blocks still out when the arena goes are gone with it. The callbacks outlive the arena.
-// Threads: every function may be called from any thread (one mutex; the fast path is BufferPool's).
-// Errors: allocate() returns an empty block and says why; nothing throws after construction but std::bad_alloc.
+// Ownership: blocks still out when the arena goes are gone with it. The callbacks outlive
+// the arena.
+// Threads: every function may be called from any thread (one mutex; the fast path is
+// BufferPool's).
+// Errors: allocate() returns an empty block and says why; nothing throws after
+// construction but std::bad_alloc.
 #pragma once
 
 #include "memory/region.hpp"
@@ -34,14 +38,15 @@ struct Registration {
 };
 
 struct Registrar {
-    // Throws std::exception when it cannot: the text becomes the reason of the failed allocation.
+    // Throws std::exception when it cannot: the text becomes the reason of the failed
+    // allocation.
     std::function<Registration(void *address, size_t length)> add;
     std::function<void(const Registration &registration)> remove; // must not throw
 };
 
 struct ArenaConfig {
-    // Growth in bytes: two huge pages. Small enough for an 8 MiB RLIMIT_MEMLOCK, large enough that a receive
-    // queue of 4096 buffers of 8 KiB needs nine registrations.
+    // Growth in bytes: two huge pages. Small enough for an 8 MiB RLIMIT_MEMLOCK, large
+    // enough that a receive queue of 4096 buffers of 8 KiB needs nine registrations.
     size_t step          = size_t{4} << 20;
     size_t cap           = SIZE_MAX; // bytes mapped, at most
     RegionOptions region = {};
@@ -61,11 +66,10 @@ struct Block {
 };
 
 struct ArenaStats {
-    size_t mapped      = 0; // bytes, registered
-    size_t mapped_peak = 0; // bytes
-    size_t used        = 0; // bytes in blocks that are out, as rounded
-    size_t requested =
-            0; // bytes in blocks that are out, as asked for; used - requested is internal waste
+    size_t mapped          = 0; // bytes, registered
+    size_t mapped_peak     = 0; // bytes
+    size_t used            = 0; // bytes in blocks that are out, as rounded
+    size_t requested       = 0; // bytes in blocks that are out, as asked for
     size_t slab_bytes      = 0; // bytes held by slabs, in use or not
     uint64_t regions       = 0; // mapped now
     uint64_t registrations = 0; // since the start
@@ -84,20 +88,24 @@ public:
     Arena(const Arena &)            = delete;
     Arena &operator=(const Arena &) = delete;
 
-    // `align`: a power of two, at most region_unit. Empty: cap reached, or mapping or registration failed; then
-    // *why (if not null) tells what was asked for and what was in the way.
+    // `align`: a power of two, at most region_unit. Empty: cap reached, or mapping or
+    // registration failed; then *why (if not null) tells what was asked for and what was
+    // in the way.
     Block
     allocate(size_t size, size_t align = default_alignment, std::string *why = nullptr);
 
-    // False: no such block is out (freed twice, or not of this arena); nothing was changed.
+    // False: no such block is out (freed twice, or not of this arena); nothing was
+    // changed.
     bool free(const Block &block) noexcept;
 
-    // The registration of the region `address` lies in; false: not of this arena. O(log regions).
+    // The registration of the region `address` lies in; false: not of this arena. O(log
+    // regions).
     bool find(const void *address, Registration *registration) const;
 
     ArenaStats stats() const;
 
-    // What the first region that got less than was wished for said; empty: all is as wished.
+    // What the first region that got less than was wished for said; empty: all is as
+    // wished.
     std::string note() const;
 
 private:

@@ -1,1 +1,23 @@
 # Build rules of src/memory/; included by the top-level Makefile.am.
+
+noinst_LTLIBRARIES += src/memory/libbe_memory.la
+src_memory_libbe_memory_la_CPPFLAGS = $(AM_CPPFLAGS) $(HWLOC_CFLAGS)
+src_memory_libbe_memory_la_LIBADD   = $(HWLOC_LIBS)
+src_memory_libbe_memory_la_SOURCES = \
+	src/memory/arena.cpp \
+	src/memory/arena.hpp \
+	src/memory/arena_region.cpp \
+	src/memory/arena_region.hpp \
+	src/memory/numa.cpp \
+	src/memory/numa.hpp \
+	src/memory/page_map.cpp \
+	src/memory/page_map.hpp \
+	src/memory/pool.cpp \
+	src/memory/pool.hpp \
+	src/memory/pool_index.cpp \
+	src/memory/pool_index.hpp \
+	src/memory/region.cpp \
+	src/memory/region.hpp \
+	src/memory/size_class.hpp \
+	src/memory/slab.cpp \
+	src/memory/slab.hpp

@@ -2,10 +2,11 @@
 //
 // One mapping of anonymous memory: what arenas are made of.
 //
-// Pages: 2 MiB huge pages when the system has enough free ones, else transparent huge pages are asked for, else
-// ordinary pages. Placement: bound to a NUMA node when one is asked for, through hwloc (whose topology is
-// loaded, once a process, only then: it costs milliseconds); a machine that cannot bind gives unbound memory.
-// note() says what was wished for and not given.
+// Pages: 2 MiB huge pages when the system has enough free ones, else transparent huge
+// pages are asked for, else ordinary pages. Placement: bound to a NUMA node when one is
+// asked for, through hwloc (whose topology is loaded, once a process, only then: it costs
+// milliseconds); a machine that cannot bind gives unbound memory. note() says what was
+// wished for and not given.
 //
 // Base and length are multiples of region_unit, whichever pages are behind.
 // Threads: a region belongs to its owner; map() may run in any thread.
@@ -35,7 +36,8 @@ class Region {
 public:
     Region() = default; // empty
 
-    // `length` is rounded up to region_unit. Throws std::system_error that names the length.
+    // `length` is rounded up to region_unit. Throws std::system_error that names the
+    // length.
     static Region map(size_t length, const RegionOptions &options = {});
 
     Region(Region &&other) noexcept;

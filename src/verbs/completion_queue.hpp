@@ -2,8 +2,8 @@
 //
 // Completion queue and completion channel.
 //
-// Sleeping: arm(), then poll once more, then wait for the channel's descriptor; after waking acknowledge() and
-// arm() again before polling.
+// Sleeping: arm(), then poll once more, then wait for the channel's descriptor; after
+// waking acknowledge() and arm() again before polling.
 // Threads: a queue and its channel belong to one thread at a time.
 #pragma once
 
@@ -51,7 +51,8 @@ public:
         return static_cast<unsigned>(m_handle->cqe);
     }
 
-    // How many completions were stored (0: none), or -1: the queue itself failed (overrun).
+    // How many completions were stored (0: none), or -1: the queue itself failed
+    // (overrun).
     int poll(std::span<ibv_wc> completions) noexcept
     {
         ibv_cq *cq = m_handle.get();

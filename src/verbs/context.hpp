@@ -12,7 +12,8 @@ namespace be::verbs {
 
 class Context {
 public:
-    // Throws Error: no such device (the text lists those there are), or it cannot be opened.
+    // Throws Error: no such device (the text lists those there are), or it cannot be
+    // opened.
     Context(const Table &table, const std::string &device);
 
     ibv_context *get() const noexcept
@@ -66,7 +67,8 @@ struct AsyncEvent {
     const char *text; // the library's words for `type`
 };
 
-// Reads a context's events without waiting. One reader a context; the context outlives it.
+// Reads a context's events without waiting. One reader a context; the context outlives
+// it.
 class AsyncEvents {
 public:
     // Makes the context's event descriptor non-blocking. Throws Error.

@@ -13,14 +13,15 @@ namespace {
 
 constexpr char use_soft_hint[] = "set UCX_BE_SOFT=yes to use the software device instead";
 
-// The software device may be preloaded over libibverbs, and a library may list both kinds: each table answers
-// only for its own.
+// The software device may be preloaded over libibverbs, and a library may list both
+// kinds: each table answers only for its own.
 bool is_soft_name(const char *name)
 {
     return strncmp(name, soft_device_prefix, sizeof(soft_device_prefix) - 1) == 0;
 }
 
-// Appends the ports of every device `table` lists. Returns why it lists none; empty: it lists some.
+// Appends the ports of every device `table` lists. Returns why it lists none; empty: it
+// lists some.
 std::string append_listed(const Table &table, const std::string &sysfs,
                           std::vector<PortReport> &ports)
 {
@@ -68,7 +69,8 @@ void append_unlisted(const std::string &sysfs, std::vector<PortReport> &ports)
     }
 }
 
-// Appends hardware ports. Returns why there are none; empty: there are some, usable or not.
+// Appends hardware ports. Returns why there are none; empty: there are some, usable or
+// not.
 std::string append_hardware(const Sources &sources, std::vector<PortReport> &ports)
 {
     const size_t before = ports.size();

@@ -5,12 +5,15 @@
 // Rules
 //   SoftMode::yes        only the software device
 //   SoftMode::no         only hardware
-//   SoftMode::automatic  hardware when the machine has any RDMA device, else the software device. A device that
-//                        is present but has no active port is never replaced silently: nothing usable is
-//                        returned, and the reason tells how to bring it up or to ask for the software device.
+//   SoftMode::automatic  hardware when the machine has any RDMA device, else the software
+//                        device. A device that is present but has no active port is never
+//                        replaced silently: nothing usable is returned, and the reason
+//                        tells how to bring it up or to ask for the software device.
 //
-// Every call opens and closes the devices (milliseconds on hardware): callers keep the result.
-// Threads: any. Errors: never throws but std::bad_alloc; what cannot be read becomes a reason.
+// Every call opens and closes the devices (milliseconds on hardware): callers keep the
+// result.
+// Threads: any.
+// Errors: never throws but std::bad_alloc; what cannot be read becomes a reason.
 #pragma once
 
 #include "verbs/table.hpp"
@@ -50,8 +53,8 @@ struct PortReport {
 
 struct Discovery {
     std::vector<PortReport> ports; // usable or not; the software device's last
-    std::string
-            reason; // when no port is usable: why, and what to do; else which kind was chosen
+    // When no port is usable: why, and what to do; else which kind was chosen.
+    std::string reason;
 
     bool any_usable() const;
 };

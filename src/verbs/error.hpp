@@ -8,9 +8,9 @@
 
 namespace be::verbs {
 
-// what(): "mlx5_0: ibv_reg_mr(address 0x7f.., length 4194304, access 0xf) failed with errno 12 (the limit on
-// locked memory, RLIMIT_MEMLOCK, is 65536 bytes: raise it with ulimit -l or in limits.conf): Cannot allocate
-// memory".
+// what(): "mlx5_0: ibv_reg_mr(address 0x7f.., length 4194304, access 0xf) failed with
+// errno 12 (the limit on locked memory, RLIMIT_MEMLOCK, is 65536 bytes: raise it with
+// ulimit -l or in limits.conf): Cannot allocate memory".
 class Error : public std::system_error {
 public:
     Error(const std::string &device, const std::string &call,
@@ -32,10 +32,12 @@ private:
     std::string m_call;
 };
 
-// The errno value behind the result of a verbs call that returns an int: providers return it, or -1 and errno.
+// The errno value behind the result of a verbs call that returns an int: providers return
+// it, or -1 and errno.
 int error_of(int result) noexcept;
 
-// What to do about an ENOMEM of ibv_reg_mr: the locked-memory limit and how to raise it, or nothing.
+// What to do about an ENOMEM of ibv_reg_mr: the locked-memory limit and how to raise it,
+// or nothing.
 std::string registration_hint(int error_number);
 
 } // namespace be::verbs

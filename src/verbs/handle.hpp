@@ -2,9 +2,10 @@
 //
 // Owner of one verbs object: movable, destroys through the table it came from.
 //
-// Order: objects refer to others by raw pointer (a queue pair to its protection domain and queues), so members
-// are declared in creation order and destroyed in the reverse. A destroy that verbs refuses (EBUSY: something
-// still refers to the object) leaks the object and is counted in failed_destroys(), which tests hold at zero.
+// Order: objects refer to others by raw pointer (a queue pair to its protection domain
+// and queues), so members are declared in creation order and destroyed in the reverse. A
+// destroy that verbs refuses (EBUSY: something still refers to the object) leaks the
+// object and is counted in failed_destroys(), which tests hold at zero.
 #pragma once
 
 #include "verbs/table.hpp"

@@ -10,7 +10,8 @@
 
 namespace be::verbs {
 
-// Opens and closes `device`. A device that cannot be used as a whole gives one report with port 0.
+// Opens and closes `device`. A device that cannot be used as a whole gives one report
+// with port 0.
 std::vector<PortReport>
 probe_device(const Table &table, ibv_device *device, const std::string &sysfs);
 

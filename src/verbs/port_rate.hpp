@@ -7,8 +7,8 @@
 
 namespace be::verbs {
 
-// Bytes per second after line coding; 0: unknown code. Codes: InfiniBand specification, PortInfo
-// LinkSpeedActive and LinkWidthActive; RoCE drivers use the same.
+// Bytes per second after line coding; 0: unknown code. Codes: InfiniBand specification,
+// PortInfo LinkSpeedActive and LinkWidthActive; RoCE drivers use the same.
 double port_rate(uint8_t active_speed, uint8_t active_width);
 
 } // namespace be::verbs

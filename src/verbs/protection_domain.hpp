@@ -35,7 +35,8 @@ public:
     MemoryRegion(const ProtectionDomain &pd, void *address, size_t length,
                  unsigned access);
 
-    // Same without an exception: an empty region and errno in *error. For callers that probe.
+    // Same without an exception: an empty region and errno in *error. For callers that
+    // probe.
     static MemoryRegion attempt(const ProtectionDomain &pd, void *address, size_t length,
                                 unsigned access, int *error) noexcept;
 

@@ -8,7 +8,8 @@
 namespace be::verbs {
 namespace {
 
-// Encoded 0.01 ms, the shortest: 0 would mean 655 ms. Never used while flow control holds.
+// Encoded 0.01 ms, the shortest: 0 would mean 655 ms. Never used while flow control
+// holds.
 constexpr uint8_t min_rnr_timer = 1;
 
 // Below this many bytes inline sends are not worth a further attempt.

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Reliable-connected queue pair: create, connect (init, ready to receive, ready to send), fail.
+// Reliable-connected queue pair: create, connect (init, ready to receive, ready to send),
+// fail.
 //
-// Flow control makes "receiver not ready" impossible, so rnr_retry is always 0: a violation is an error, never
-// a stall. Signalling is by work request (sq_sig_all = 0).
-// Threads: posting is as thread-safe as the device makes it; the state changes belong to one thread at a time.
-// Errors: creation and state changes throw Error; to_error(), post_* and state() do not throw.
+// Flow control makes "receiver not ready" impossible, so rnr_retry is always 0: a
+// violation is an error, never a stall. Signalling is by work request (sq_sig_all = 0).
+// Threads: posting is as thread-safe as the device makes it; the state changes belong to
+// one thread at a time.
+// Errors: creation and state changes throw Error; to_error(), post_* and state() do not
+// throw.
 #pragma once
 
 #include "verbs/completion_queue.hpp"
@@ -55,7 +58,8 @@ struct SendLimits {
 
 class QueuePair {
 public:
-    // `srq` may be null. When the device refuses max_inline, half of it is tried, and so on down to none.
+    // `srq` may be null. When the device refuses max_inline, half of it is tried, and so
+    // on down to none.
     QueuePair(const Context &context, const ProtectionDomain &pd,
               const CompletionQueue &send_cq, const CompletionQueue &receive_cq,
               const SharedReceiveQueue *srq, const QueuePairCapacity &capacity);

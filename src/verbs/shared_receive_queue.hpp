@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Shared receive queue. Posting is as thread-safe as the device makes it (verbs: yes); nothing throws there.
+// Shared receive queue. Posting is as thread-safe as the device makes it (verbs: yes);
+// nothing throws there.
 #pragma once
 
 #include "verbs/protection_domain.hpp"
@@ -31,7 +32,8 @@ public:
         return srq->context->ops.post_srq_recv(srq, chain, bad);
     }
 
-    // IBV_EVENT_SRQ_LIMIT_REACHED once when fewer than `limit` receives are posted; 0: never. Throws Error.
+    // IBV_EVENT_SRQ_LIMIT_REACHED once when fewer than `limit` receives are posted; 0:
+    // never. Throws Error.
     void set_limit(unsigned limit);
 
 private:

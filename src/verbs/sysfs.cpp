@@ -65,7 +65,8 @@ std::string netdev(const std::string &root, const std::string &device, uint8_t p
         return of_gid;
     }
 
-    // Interfaces of a device with several ports tell which they belong to: dev_port counts from 0.
+    // Interfaces of a device with several ports tell which they belong to: dev_port
+    // counts from 0.
     const fs::path interfaces            = fs::path(root) / device / "device/net";
     const std::vector<std::string> names = list(interfaces);
     for (const std::string &name : names) {

@@ -39,8 +39,8 @@ public:
     {
     }
 
-    // `version` is the node libibverbs exports the present ABI of `name` in: without it an older variant of the
-    // same name could be found.
+    // `version` is the node libibverbs exports the present ABI of `name` in: without it
+    // an older variant of the same name could be found.
     template<typename Function>
     void required(Function &function, const char *name, const char *version)
     {

@@ -2,13 +2,14 @@
 //
 // The entry points of a verbs library, found at run time.
 //
-// Nothing here is linked against libibverbs: the hardware's library and the embedded software device export
-// the same names and the same ABI, each fills one Table, and both may be in use in one process. Code outside
-// this folder never calls an ibv_* function by name (the inline ones of verbs.h that go through an object's
-// own operations, such as ibv_poll_cq, are hidden behind the classes of this folder).
+// Nothing here is linked against libibverbs: the hardware's library and the embedded
+// software device export the same names and the same ABI, each fills one Table, and both
+// may be in use in one process. Code outside this folder never calls an ibv_* function by
+// name (the inline ones of verbs.h that go through an object's own operations, such as
+// ibv_poll_cq, are hidden behind the classes of this folder).
 //
-// Ownership: a table is loaded on first use, once per process, and never unloaded: threads of a provider and
-// exit handlers may still run in it.
+// Ownership: a table is loaded on first use, once per process, and never unloaded:
+// threads of a provider and exit handlers may still run in it.
 // Threads: both functions may be called from any thread.
 // Errors: a null pointer, and the reason in words; nothing is thrown.
 #pragma once
@@ -74,14 +75,15 @@ struct Table {
 // libibverbs.so.1 of the system.
 const Table *hardware(std::string *why);
 
-// libsoftrdma.so: the file UCX_BE_SOFT_LIBRARY names, or the one beside the library that contains this code,
-// or the one the loader finds by name.
+// libsoftrdma.so: the file UCX_BE_SOFT_LIBRARY names, or the one beside the library that
+// contains this code, or the one the loader finds by name.
 const Table *soft(std::string *why);
 
 // Every device name of the software device begins with this.
 inline constexpr char soft_device_prefix[] = "softrdma";
 
-// 0 or an errno value. Same rule as verbs.h: the provider's extended call when the context has one.
+// 0 or an errno value. Same rule as verbs.h: the provider's extended call when the
+// context has one.
 int query_port(const Table &table, ibv_context *context, uint8_t port,
                ibv_port_attr *attr);
 
