@@ -1,1 +1,39 @@
-# Build rules of src/engine/; included by the top-level Makefile.am.
+# src/engine: drives core over verbs and control; a C facade for the UCX component.
+
+noinst_LTLIBRARIES += src/engine/libbe_engine.la
+src_engine_libbe_engine_la_CPPFLAGS = $(AM_CPPFLAGS) $(VERBS_CPPFLAGS)
+src_engine_libbe_engine_la_CXXFLAGS = $(AM_CXXFLAGS) $(FMT_CFLAGS) $(SODIUM_CFLAGS)
+src_engine_libbe_engine_la_SOURCES = \
+	src/engine/address.cpp \
+	src/engine/address.hpp \
+	src/engine/bulk.cpp \
+	src/engine/bulk_operation.hpp \
+	src/engine/c_api.cpp \
+	src/engine/c_api.h \
+	src/engine/connection.cpp \
+	src/engine/credit.cpp \
+	src/engine/device.cpp \
+	src/engine/device.hpp \
+	src/engine/fabric.cpp \
+	src/engine/fabric.hpp \
+	src/engine/failure.cpp \
+	src/engine/flush.cpp \
+	src/engine/inbox.cpp \
+	src/engine/inbox.hpp \
+	src/engine/log.cpp \
+	src/engine/log.hpp \
+	src/engine/messages.cpp \
+	src/engine/metrics.cpp \
+	src/engine/peer.hpp \
+	src/engine/qpn_table.hpp \
+	src/engine/receive.cpp \
+	src/engine/receive_ring.cpp \
+	src/engine/receive_ring.hpp \
+	src/engine/remote.cpp \
+	src/engine/send_queue.hpp
+src_engine_libbe_engine_la_LIBADD = \
+	src/control/libbe_control.la \
+	src/verbs/libbe_verbs.la \
+	src/memory/libbe_memory.la \
+	src/core/libbe_core.la \
+	$(FMT_LIBS) $(SODIUM_LIBS)

@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// A worker's view of one port: two completion queues, the shared receives, the peers and the protocol (Flow)
+// that decides what may be sent. The methods are grouped by file:
+//
+//   fabric.cpp      set-up, progress, sleeping           messages.cpp  active messages out
+//   connection.cpp  side-channel events, wiring          receive.cpp   active messages and notices in
+//   failure.cpp     peers that fail or leave             remote.cpp    put and get
+//   credit.cpp      executes Flow's actions              bulk.cpp      pieces of put and get
+//   flush.cpp       flush, fence, markers                metrics.cpp   what can be watched
+//
+// Threads: one at a time, except for the inbox. Re-entrance: callbacks into the upper layer may call everything
+// but progress() and the destructor.
+
+#pragma once
+
+#include "control/node.hpp"
+#include "core/flow.hpp"
+#include "engine/address.hpp"
+#include "engine/bulk_operation.hpp"
+#include "engine/c_api.h"
+#include "engine/device.hpp"
+#include "engine/inbox.hpp"
+#include "engine/peer.hpp"
+#include "engine/qpn_table.hpp"
+#include "engine/receive_ring.hpp"
+#include "memory/pool.hpp"
+#include "verbs/completion_queue.hpp"
+#include "verbs/gid.hpp"
+
+#include <array>
+#include <deque>
+#include <memory>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+struct be_fabric {};
+
+namespace be::engine {
+
+struct FabricCounters {
+    std::uint64_t messages_sent     = 0;
+    std::uint64_t messages_received = 0;
+    std::uint64_t bytes_sent        = 0; // payload of messages
+    std::uint64_t bytes_received    = 0;
+    std::uint64_t bytes_put         = 0;
+    std::uint64_t bytes_got         = 0;
+    std::uint64_t bytes_copied      = 0; // through staging buffers, both directions
+    std::uint64_t receives_kept     = 0; // descriptors the upper layer held on to
+    std::uint64_t receives_copied = 0; // ... and those it had to copy, for want of buffers
+    std::uint64_t staging_empty   = 0; // sends put off for want of a staging buffer
+    std::uint64_t queue_full      = 0; // sends put off for want of a send queue slot
+    std::uint64_t messages_dropped = 0; // malformed, or from a peer that is gone
+    std::uint64_t peers_failed     = 0;
+    std::uint64_t peers_departed   = 0;
+    std::uint64_t cells_written    = 0;
+    std::uint64_t rnr              = 0; // receiver-not-ready: must stay 0
+};
+
+class Fabric : public ::be_fabric {
+public:
+    // Throws verbs::Error, std::system_error, std::invalid_argument, std::bad_alloc.
+    Fabric(Device &device, std::uint8_t port, const be_fabric_config_t &config,
+           const be_fabric_callbacks_t &callbacks);
+    ~Fabric();
+
+    unsigned progress();
+    int event_fd() const noexcept;
+    be_status_t arm();
+
+    be_fabric_attr_t attributes() const noexcept;
+    const FabricAddress &address() const noexcept;
+    const DeviceAddress &device_address() const noexcept;
+
+    // Peers
+    Peer *connect(const FabricAddress &address, be_status_t *status);
+    void release(Peer &peer) noexcept;
+    void probe(Peer &peer);
+    bool can_send(Peer &peer);
+    void demand(Peer &peer, int change);
+
+    // Active messages
+    be_status_t
+    send_short(Peer &peer, std::uint8_t am_id, const be_sge_t *parts, std::size_t count);
+    ssize_t send_packed(Peer &peer, std::uint8_t am_id, be_pack_func_t pack, void *arg);
+    be_status_t send_zero_copy(Peer &peer, std::uint8_t am_id, const void *header,
+                               unsigned header_length, const be_sge_t *parts,
+                               std::size_t count, void *completion);
+    void release_payload(void *payload) noexcept;
+
+    // Remote memory
+    be_status_t put_short(Peer &peer, const void *data, unsigned length,
+                          std::uint64_t remote, std::uint32_t rkey);
+    ssize_t put_packed(Peer &peer, be_pack_func_t pack, void *arg, std::uint64_t remote,
+                       std::uint32_t rkey);
+    be_status_t get_unpacked(Peer &peer, void *unpack_func, void *unpack_arg,
+                             std::size_t length, std::uint64_t remote, std::uint32_t rkey,
+                             void *completion);
+    be_status_t transfer(Peer &peer, BulkOperation::Kind kind, const be_sge_t *parts,
+                         std::size_t count, std::uint64_t remote, std::uint32_t rkey,
+                         void *completion);
+
+    be_status_t flush(Peer &peer, void *completion);
+    be_status_t flush_all(void *completion);
+    void fence(Peer &peer);
+    void fence_all();
+
+    void metrics(be_metric_func_t func, void *arg) const;
+    void peer_metrics(const Peer &peer, be_metric_func_t func, void *arg) const;
+
+    template<typename Visit>
+    void visit_peers(Visit &&visit)
+    {
+        for (const auto &peer : m_peers) {
+            if (peer != nullptr) {
+                visit(*peer);
+            }
+        }
+    }
+
+private:
+    static constexpr unsigned poll_batch   = 16; // completions taken at once
+    static constexpr unsigned action_batch = 16;
+    static constexpr unsigned bulk_reserve =
+            4; // bulk queue slots that notices can count on
+    static constexpr unsigned max_queued_bulk = 256; // operations waiting on one peer
+    static constexpr unsigned notices_per_peer =
+            2; // a request of the peer's, an answer to ours
+    static constexpr unsigned notice_receives = 4096;
+
+    // Completions of sends that may be outstanding over all queue pairs. Three quarters are given to ordinary work,
+    // the rest to markers.
+    static constexpr unsigned send_cq_entries = 4096;
+    static constexpr unsigned send_budget     = send_cq_entries / 4 * 3;
+
+    // The tag of a send queue: its place in m_queues, and how often that place was used before.
+    static constexpr unsigned queue_index_bits           = 20;
+    static constexpr std::uint32_t queue_index_mask      = (1u << queue_index_bits) - 1;
+    static constexpr std::uint32_t queue_generation_mask = (1u
+                                                            << (32 - queue_index_bits)) -
+                                                           1;
+
+    // What a queue pair number or a completion belongs to.
+    struct QueueRef {
+        Peer *peer               = nullptr;
+        bool bulk                = false;
+        std::uint32_t generation = 0;
+    };
+
+    struct MessageHeader {
+        core::HeaderKind kind = core::HeaderKind::am;
+        std::uint8_t am_id    = 0;
+        void *header          = nullptr; // where its 16 bytes go
+    };
+
+    // fabric.cpp
+    core::FlowConfig flow_config() const;
+    verbs::QueuePairCapacity queue_capacity(unsigned max_inline) const;
+    void learn_max_inline();
+    void open_event_fd();
+    unsigned poll_receives();
+    unsigned poll_sends();
+    void on_sent(const ibv_wc &wc);
+    void retired(Peer &peer, const Slot &slot, be_status_t status);
+    void refill_receives();
+    void queue_failure(const char *what);
+    void complete(void *completion, be_status_t status);
+    std::uint64_t now() const noexcept;
+
+    // connection.cpp
+    Peer &add_peer(const control::Identity &identity);
+    void make_queues(Peer &peer);
+    void destroy_queues(Peer &peer) noexcept;
+    control::ConnectInfo connect_info(Peer &peer);
+    unsigned handle_control();
+    void on_connect(ControlEvent &event);
+    void on_accept(ControlEvent &event);
+    void on_ready(ControlEvent &event);
+    void on_closed(ControlEvent &event);
+    void wire(Peer &peer, const control::ConnectInfo &info);
+    void connect_to_self(Peer &peer);
+    void become_ready(Peer &peer);
+    Peer *by_connection(control::ConnectionId id);
+    void drop_connection(Peer &peer);
+    bool make_way(Peer &peer);
+
+    // failure.cpp
+    void fail(Peer &peer, be_status_t status, std::string_view why);
+    void depart(Peer &peer);
+    void begin_drain(Peer &peer, be_status_t status);
+    void expect(Peer &peer);
+    unsigned finish_drains();
+    void finish_drain(Peer &peer);
+    void report(Peer &peer);
+    unsigned report_failures();
+    void free_dead_peers();
+    void remove_peer(Peer &peer);
+    be_status_t unusable(Peer &peer);
+    void io_failure(Peer &peer, const char *what, int error);
+
+    // messages.cpp
+    be_status_t admit(Peer &peer);
+    be_status_t no_staging(Peer &peer);
+    void reclaim_sends();
+    int post(SendQueue &queue, ibv_send_wr &wr, const Slot &slot, bool signal) noexcept;
+    be_status_t post_message(Peer &peer, const MessageHeader &message, const Slot &slot,
+                             ibv_sge *sges, int sge_count, unsigned flags, bool signal);
+
+    // receive.cpp
+    void on_arrival(const ibv_wc &wc, std::uint64_t time);
+    void on_message(const ibv_wc &wc, Peer *peer, std::uint64_t time);
+    void on_notice(Peer &peer, std::uint32_t immediate, std::uint64_t time);
+    void drop_message(void *buffer, Peer *peer, const char *why);
+    bool post_notice_receives(unsigned count);
+
+    // credit.cpp
+    void execute(core::Actions &actions);
+    void execute(Peer &peer, const core::Action &action);
+    void drain_actions();
+    void defer(Peer &peer);
+    unsigned retry_deferred();
+    void write_cell(Peer &peer);
+    void
+    post_cell(Peer &peer, ibv_sge &sge, const Slot &slot, unsigned flags, bool signal);
+    bool send_notice(Peer &peer, const core::Notice &notice);
+    void send_request(Peer &peer);
+    void send_answer(Peer &peer);
+    void return_credit(Peer &peer);
+    void read_cell(Peer &peer);
+
+    // remote.cpp
+    be_status_t admit_bulk(Peer &peer);
+    memory::Buffer start_staged(BulkOperation::Kind kind, std::uint64_t remote,
+                                std::uint32_t rkey, BulkOperation **operation);
+
+    // bulk.cpp
+    void enqueue(Peer &peer, BulkOperation *operation, std::size_t length);
+    void pump_bulk();
+    void post_admitted(Peer &peer);
+    bool post_piece(Peer &peer, BulkOperation &operation, std::size_t bytes);
+    void piece_done(Peer &peer, BulkOperation &operation, std::uint32_t bytes,
+                    be_status_t status);
+    void operation_done(Peer &peer, BulkOperation &operation);
+    void cancel_operations(Peer &peer);
+
+    // flush.cpp
+    void post_marker(Peer &peer, SendQueue &queue);
+    bool outstanding(Peer &peer);
+    Flush *new_flush(void *completion, unsigned peers);
+    void add_waiter(Peer &peer, Flush *flush);
+    void check_waiters(Peer &peer);
+    void flush_step(Flush *flush, be_status_t status);
+
+    template<typename Event>
+    void flow_event(Event &&event)
+    {
+        std::array<core::Action, action_batch> storage;
+        core::Actions actions(storage);
+        event(actions);
+        execute(actions);
+    }
+
+    Device &m_device;
+    const be_fabric_config_t m_config;
+    const be_fabric_callbacks_t m_callbacks;
+    const std::uint8_t m_port;
+    ibv_port_attr m_port_attributes;
+    verbs::Gid m_gid;
+    FabricAddress m_address;
+    DeviceAddress m_device_address;
+
+    verbs::CompletionChannel m_channel;
+    verbs::CompletionQueue m_receive_cq;
+    verbs::CompletionQueue m_send_cq;
+    ReceiveRing m_receives;
+    verbs::SharedReceiveQueue
+            m_notice_srq; // receives without memory: only their completion matters
+    memory::BufferPool m_staging;
+    core::Flow m_flow;
+    BulkOperations m_operations;
+
+    std::vector<std::unique_ptr<Peer>> m_peers; // by Flow index
+    std::unordered_map<std::uint64_t, Peer *> m_by_fabric;
+    std::unordered_map<control::ConnectionId, Peer *> m_by_connection;
+    QpnTable m_by_qpn;
+    std::vector<QueueRef> m_queues; // by the tag in a send completion
+    std::vector<std::uint32_t> m_free_queues;
+
+    Inbox m_inbox;
+    std::shared_ptr<control::Node> m_node;
+    std::vector<ControlEvent> m_events; // being handled; kept for its storage
+    int m_epoll = -1;
+
+    // Completions taken; those that arm() found wait here for progress().
+    std::array<ibv_wc, poll_batch> m_receive_completions;
+    std::array<ibv_wc, poll_batch> m_send_completions;
+    int m_stashed_receives = 0;
+    int m_stashed_sends    = 0;
+
+    std::vector<Peer *> m_draining;
+    std::vector<Peer *>
+            m_expected; // both ends began at once; the other's Connect is to come
+    std::vector<Peer *> m_deferred; // with *_deferred
+    std::vector<Peer *> m_retrying; // storage of retry_deferred()
+    std::vector<Peer *> m_reports; // with report_due
+    std::vector<std::unique_ptr<Peer>> m_dead;
+    std::deque<Flush> m_flushes; // addresses stay
+    std::vector<Flush *> m_free_flushes;
+
+    bool m_free_due              = false; // m_dead may hold one that nobody references
+    bool m_receives_wanted       = false;
+    bool m_receive_error_logged  = false;
+    bool m_queue_failed          = false;
+    unsigned m_sends_outstanding = 0;
+    unsigned m_notice_surplus    = 0; // receives posted on behalf of peers that are gone
+    unsigned m_max_inline        = 0;
+    FabricCounters m_counters;
+};
+
+} // namespace be::engine

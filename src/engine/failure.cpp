@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Peers go: by failure, by goodbye, or because nobody wants them any more.
+
+#include "engine/fabric.hpp"
+#include "engine/log.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace be::engine {
+namespace {
+
+// How long a device may take to flush two queue pairs that are in error. Devices need microseconds; beyond this
+// the queue pairs are destroyed, which makes the device let go as well.
+constexpr auto drain_limit = std::chrono::seconds(1);
+
+} // namespace
+
+void Fabric::fail(Peer &peer, be_status_t status, std::string_view why)
+{
+    if (!peer.usable()) {
+        return;
+    }
+    ++m_counters.peers_failed;
+    log(peer.references != 0 || peer.wired ? BE_LOG_WARN : BE_LOG_INFO, "{}: lost: {}",
+        peer.name, why);
+    begin_drain(peer, status);
+}
+
+void Fabric::depart(Peer &peer)
+{
+    if (!peer.usable()) {
+        return;
+    }
+    ++m_counters.peers_departed;
+    peer.departed = true;
+    log(BE_LOG_DEBUG, "{}: said goodbye", peer.name);
+    begin_drain(peer, BE_ERR_PEER_FAILED);
+}
+
+void Fabric::begin_drain(Peer &peer, be_status_t status)
+{
+    peer.state  = Peer::State::draining;
+    peer.status = status;
+    if (const auto found = m_by_fabric.find(peer.remote.fabric_id);
+        found != m_by_fabric.end() && found->second == &peer) {
+        m_by_fabric.erase(found);
+    }
+    if (peer.connection != 0) {
+        m_node->close(peer.connection, false);
+        drop_connection(peer);
+    }
+    for (SendQueue *queue : {&peer.messages, &peer.bulk}) {
+        if (queue->exists() && queue->qp().to_error() == 0 && !queue->idle() &&
+            !queue->tail_signalled()) {
+            post_marker(peer, *queue);
+        }
+    }
+    peer.deadline = std::chrono::steady_clock::now() + drain_limit;
+    m_draining.push_back(&peer);
+}
+
+void Fabric::expect(Peer &peer)
+{
+    peer.deadline = std::chrono::steady_clock::now() +
+                    std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+                            std::chrono::duration<double>(m_config.connect_timeout));
+    m_expected.push_back(&peer);
+}
+
+unsigned Fabric::finish_drains()
+{
+    const auto time = std::chrono::steady_clock::now();
+    unsigned done   = 0;
+
+    for (std::size_t i = 0; i < m_expected.size();) {
+        Peer &peer         = *m_expected[i];
+        const bool waiting = peer.state == Peer::State::connecting &&
+                             peer.connection == 0;
+        if (waiting && time < peer.deadline) {
+            ++i;
+            continue;
+        }
+        m_expected[i] = m_expected.back();
+        m_expected.pop_back();
+        if (waiting) {
+            fail(peer, BE_ERR_UNREACHABLE,
+                 "both ends connected at once and its Connect never came");
+        }
+    }
+
+    for (std::size_t i = 0; i < m_draining.size();) {
+        Peer &peer = *m_draining[i];
+        if ((!peer.messages.idle() || !peer.bulk.idle()) && time < peer.deadline) {
+            ++i;
+            continue;
+        }
+        m_draining[i] = m_draining.back();
+        m_draining.pop_back();
+        finish_drain(peer);
+        ++done;
+    }
+    return done;
+}
+
+void Fabric::finish_drain(Peer &peer)
+{
+    // Nothing more can arrive from it: take what has.
+    for (unsigned left = m_receive_cq.entries(); left != 0;) {
+        const unsigned count = poll_receives();
+        if (count == 0) {
+            break;
+        }
+        left -= std::min(left, count);
+    }
+    destroy_queues(peer);
+    cancel_operations(peer);
+    while (!peer.waiters.empty()) {
+        Flush *flush = peer.waiters.front().flush;
+        peer.waiters.pop_front();
+        flush_step(flush, peer.departed ? BE_OK : BE_ERR_PEER_FAILED);
+    }
+    flow_event([&](core::Actions &actions) { m_flow.leave(peer.index, now(), actions); });
+    std::erase(m_deferred, &peer);
+    peer.deferred = false;
+    peer.state    = Peer::State::dead;
+    m_dead.push_back(std::move(m_peers[peer.index])); // the index may be another's now
+    if (peer.references == 0) {
+        m_free_due = true;
+    } else if (!peer.departed || peer.queued != 0 || peer.missed) {
+        report(peer);
+    }
+}
+
+void Fabric::report(Peer &peer)
+{
+    if (!peer.report_due) {
+        peer.report_due = true;
+        m_reports.push_back(&peer);
+    }
+}
+
+be_status_t Fabric::unusable(Peer &peer)
+{
+    if (peer.state == Peer::State::connecting) {
+        return BE_ERR_NO_RESOURCE;
+    }
+    if (peer.state == Peer::State::dead) {
+        report(peer); // a peer that has departed is missed only now
+    }
+    peer.missed = true;
+    return peer.status;
+}
+
+unsigned Fabric::report_failures()
+{
+    // The callback may release peers and start others.
+    const std::vector<Peer *> due = std::exchange(m_reports, {});
+    for (Peer *peer : due) {
+        if (peer->references != 0) {
+            m_callbacks.peer_failed(m_callbacks.arg, peer, peer->status);
+        }
+    }
+    m_free_due = true;
+    return static_cast<unsigned>(due.size());
+}
+
+void Fabric::release(Peer &peer) noexcept
+{
+    if (--peer.references == 0 && peer.state == Peer::State::dead) {
+        m_free_due = true;
+    }
+}
+
+void Fabric::free_dead_peers()
+{
+    m_free_due = false;
+    for (std::size_t i = 0; i < m_dead.size();) {
+        Peer *peer         = m_dead[i].get();
+        const bool awaited = std::find(m_reports.begin(), m_reports.end(), peer) !=
+                             m_reports.end();
+        if (peer->references != 0 || awaited) {
+            ++i;
+            continue;
+        }
+        m_dead[i] = std::move(m_dead.back());
+        m_dead.pop_back();
+    }
+}
+
+void Fabric::remove_peer(Peer &peer)
+{
+    if (const auto found = m_by_fabric.find(peer.remote.fabric_id);
+        found != m_by_fabric.end() && found->second == &peer) {
+        m_by_fabric.erase(found);
+    }
+    destroy_queues(peer);
+    flow_event([&](core::Actions &actions) { m_flow.leave(peer.index, now(), actions); });
+    std::erase(m_deferred, &peer);
+    m_peers[peer.index].reset();
+}
+
+void Fabric::probe(Peer &peer)
+{
+    if (!peer.usable()) {
+        (void)unusable(peer);
+        return;
+    }
+    // A write of no bytes is answered by the peer's device or fails its queue pair. One at a time is enough.
+    if (peer.state == Peer::State::ready && peer.bulk.idle() && peer.bulk.room() != 0) {
+        post_marker(peer, peer.bulk);
+    }
+}
+
+} // namespace be::engine

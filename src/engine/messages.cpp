@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Active messages out. Each takes one credit, one slot of the message queue and, unless it fits inline, one staging
+// buffer; what is missing makes the call say BE_ERR_NO_RESOURCE before anything has been packed.
+
+#include "engine/fabric.hpp"
+#include "engine/log.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <system_error>
+
+namespace be::engine {
+
+be_status_t Fabric::admit(Peer &peer)
+{
+    if (peer.state != Peer::State::ready) [[unlikely]] {
+        return unusable(peer);
+    }
+    if (peer.message_fenced()) [[unlikely]] {
+        return BE_ERR_NO_RESOURCE;
+    }
+    if (peer.messages.room() == 0 || m_sends_outstanding >= send_budget) [[unlikely]] {
+        ++m_counters.queue_full;
+        reclaim_sends();
+        return BE_ERR_NO_RESOURCE;
+    }
+    if (m_flow.admit_message(peer.index)) [[likely]] {
+        return BE_OK;
+    }
+    read_cell(peer);
+    if (m_flow.admit_message(peer.index)) {
+        return BE_OK;
+    }
+    flow_event([&](core::Actions &actions) {
+        m_flow.blocked(peer.index, std::max(1u, peer.queued), now(), actions);
+    });
+    return BE_ERR_NO_RESOURCE;
+}
+
+// A credit has been admitted but there is no buffer to send from.
+be_status_t Fabric::no_staging(Peer &peer)
+{
+    m_flow.revert_message(peer.index);
+    ++m_counters.staging_empty;
+    return BE_ERR_NO_RESOURCE;
+}
+
+// Sends that asked for no completion hold their slots until a later one completes. When slots of the completion
+// queue run short, a marker on every such queue brings them back.
+void Fabric::reclaim_sends()
+{
+    if (m_sends_outstanding < send_budget) {
+        return;
+    }
+    for (const auto &peer : m_peers) {
+        if (peer != nullptr && peer->usable()) {
+            for (SendQueue *queue : {&peer->messages, &peer->bulk}) {
+                if (!queue->idle() && !queue->tail_signalled()) {
+                    post_marker(*peer, *queue);
+                }
+            }
+        }
+    }
+}
+
+int Fabric::post(SendQueue &queue, ibv_send_wr &wr, const Slot &slot,
+                 bool signal) noexcept
+{
+    const int error = queue.post(wr, slot, signal);
+    m_sends_outstanding += error == 0;
+    return error;
+}
+
+be_status_t Fabric::post_message(Peer &peer, const MessageHeader &message,
+                                 const Slot &slot, ibv_sge *sges, int sge_count,
+                                 unsigned flags, bool signal)
+{
+    core::DataHeader header;
+    header.kind  = message.kind;
+    header.am_id = message.am_id;
+    m_flow.stamp(peer.index, header);
+    core::encode(header,
+                 std::span<std::byte, core::data_header_size>(static_cast<std::byte *>(
+                                                                      message.header),
+                                                              core::data_header_size));
+
+    ibv_send_wr wr{};
+    wr.sg_list    = sges;
+    wr.num_sge    = sge_count;
+    wr.opcode     = IBV_WR_SEND;
+    wr.send_flags = flags;
+    if (const int error = post(peer.messages, wr, slot, signal); error != 0)
+            [[unlikely]] {
+        if (slot.buffer != nullptr) {
+            (void)m_staging.put(slot.buffer);
+        }
+        io_failure(peer, "a message", error);
+        return BE_ERR_IO;
+    }
+    ++m_counters.messages_sent;
+    return BE_OK;
+}
+
+be_status_t Fabric::send_short(Peer &peer, std::uint8_t am_id, const be_sge_t *parts,
+                               std::size_t count)
+{
+    std::array<ibv_sge, BE_MAX_SGE + 2> sges;
+    std::size_t length = 0;
+    if (count > sges.size() - 1) [[unlikely]] {
+        return BE_ERR_INVALID;
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+        sges[i + 1] = {reinterpret_cast<std::uint64_t>(parts[i].address),
+                       static_cast<std::uint32_t>(parts[i].length), 0};
+        length += parts[i].length;
+    }
+    if (core::data_header_size + length > m_max_inline) [[unlikely]] {
+        return BE_ERR_INVALID;
+    }
+    if (const be_status_t status = admit(peer); status != BE_OK) {
+        return status;
+    }
+    std::array<std::byte, core::data_header_size> header;
+    sges[0] = {reinterpret_cast<std::uint64_t>(header.data()), core::data_header_size, 0};
+    m_counters.bytes_sent += length;
+    return post_message(peer, {.am_id = am_id, .header = header.data()}, {}, sges.data(),
+                        static_cast<int>(count + 1), IBV_SEND_INLINE, false);
+}
+
+ssize_t
+Fabric::send_packed(Peer &peer, std::uint8_t am_id, be_pack_func_t pack, void *arg)
+{
+    if (const be_status_t status = admit(peer); status != BE_OK) {
+        return status;
+    }
+    const memory::Buffer staging = m_staging.get();
+    if (!staging) [[unlikely]] {
+        return no_staging(peer);
+    }
+    const std::size_t length = pack(static_cast<std::byte *>(staging.address) +
+                                            core::data_header_size,
+                                    arg);
+    m_counters.bytes_sent += length;
+    m_counters.bytes_copied += length;
+
+    ibv_sge sge{reinterpret_cast<std::uint64_t>(staging.address),
+                static_cast<std::uint32_t>(core::data_header_size + length),
+                staging.lkey};
+    const bool fits          = sge.length <= m_max_inline;
+    const be_status_t status = post_message(peer,
+                                            {.am_id = am_id, .header = staging.address},
+                                            {.buffer = fits ? nullptr : staging.address},
+                                            &sge, 1,
+                                            fits ? unsigned{IBV_SEND_INLINE} : 0u, !fits);
+    if (fits) {
+        m_staging.put(staging);
+    }
+    return status == BE_OK ? static_cast<ssize_t>(length) : status;
+}
+
+be_status_t Fabric::send_zero_copy(Peer &peer, std::uint8_t am_id, const void *header,
+                                   unsigned header_length, const be_sge_t *parts,
+                                   std::size_t count, void *completion)
+{
+    std::array<ibv_sge, BE_MAX_SGE + 1> sges;
+    std::size_t length = header_length;
+    int used           = 1;
+    if (count > BE_MAX_SGE || header_length > BE_AM_MAX_HEADER) {
+        return BE_ERR_INVALID;
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+        if (parts[i].length != 0) {
+            sges[used++] = {reinterpret_cast<std::uint64_t>(parts[i].address),
+                            static_cast<std::uint32_t>(parts[i].length), parts[i].lkey};
+            length += parts[i].length;
+        }
+    }
+    if (length > m_config.segment_size) {
+        return BE_ERR_INVALID;
+    }
+    if (const be_status_t status = admit(peer); status != BE_OK) {
+        return status;
+    }
+    const memory::Buffer staging = m_staging.get();
+    if (!staging) [[unlikely]] {
+        return no_staging(peer);
+    }
+    std::memcpy(static_cast<std::byte *>(staging.address) + core::data_header_size,
+                header, header_length);
+    sges[0] = {reinterpret_cast<std::uint64_t>(staging.address),
+               static_cast<std::uint32_t>(core::data_header_size + header_length),
+               staging.lkey};
+    m_counters.bytes_sent += length;
+    m_counters.bytes_copied += header_length;
+
+    const be_status_t status = post_message(
+            peer, {.am_id = am_id, .header = staging.address},
+            {.kind = Slot::Kind::notify, .object = completion, .buffer = staging.address},
+            sges.data(), used, 0, true);
+    return status == BE_OK ? BE_INPROGRESS : status;
+}
+
+bool Fabric::can_send(Peer &peer)
+{
+    if (peer.state != Peer::State::ready) {
+        return peer.state !=
+               Peer::State::connecting; // a failed one takes the call, and says so
+    }
+    if (m_flow.available(peer.index) == 0) {
+        read_cell(peer);
+        if (m_flow.available(peer.index) == 0) {
+            flow_event([&](core::Actions &actions) {
+                m_flow.blocked(peer.index, std::max(1u, peer.queued), now(), actions);
+            });
+            return false;
+        }
+    }
+    return peer.messages.room() != 0 && peer.bulk.room() > bulk_reserve &&
+           !peer.message_fenced() && peer.operations.size() < max_queued_bulk;
+}
+
+void Fabric::demand(Peer &peer, int change)
+{
+    peer.queued += static_cast<unsigned>(change);
+    if (change < 0 && peer.usable()) {
+        flow_event([&](core::Actions &actions) {
+            m_flow.cancelled(peer.index, peer.queued, now(), actions);
+        });
+    }
+}
+
+void Fabric::io_failure(Peer &peer, const char *what, int error)
+{
+    fail(peer, BE_ERR_IO,
+         fmt::format("{} could not be posted on {}: {} (errno {})", what,
+                     m_device.context().device(), std::system_category().message(error),
+                     error));
+}
+
+} // namespace be::engine

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What arrives: active messages in buffers of the shared receive queue, and notices.
+
+#include "engine/fabric.hpp"
+#include "engine/log.hpp"
+
+#include <fmt/format.h>
+
+namespace be::engine {
+
+void Fabric::on_arrival(const ibv_wc &wc, std::uint64_t time)
+{
+    const std::uint32_t place = m_by_qpn.find(wc.qp_num);
+    Peer *peer                = place == QpnTable::none ? nullptr : m_queues[place].peer;
+
+    if (wc.wr_id == 0) {
+        if (wc.status == IBV_WC_SUCCESS && peer != nullptr) {
+            on_notice(*peer, be32toh(wc.imm_data), time);
+        } else if (peer == nullptr) {
+            ++m_notice_surplus; // forces nothing: the receive it used up is posted again
+            (void)post_notice_receives(1);
+        }
+        return;
+    }
+    on_message(wc, peer, time);
+}
+
+void Fabric::on_message(const ibv_wc &wc, Peer *peer, std::uint64_t time)
+{
+    void *buffer       = reinterpret_cast<void *>(wc.wr_id);
+    std::byte *payload = m_receives.payload(buffer);
+    m_receives.consumed();
+
+    core::DataHeader header;
+    core::DecodeError error = core::DecodeError::truncated;
+    if (wc.status == IBV_WC_SUCCESS) {
+        error = core::decode({payload - core::data_header_size, wc.byte_len}, header);
+    }
+    if (error != core::DecodeError::none || peer == nullptr) [[unlikely]] {
+        drop_message(buffer, peer,
+                     wc.status == IBV_WC_SUCCESS ? core::describe(error) :
+                                                   verbs::to_string(wc.status));
+        return;
+    }
+
+    core::Verdict verdict = core::Verdict::in_order;
+    flow_event([&](core::Actions &actions) {
+        verdict = m_flow.arrival(peer->index, header.granted, header.seq, time, actions);
+    });
+    if (verdict != core::Verdict::in_order) [[unlikely]] {
+        m_receives.release(buffer);
+        ++m_counters.messages_dropped;
+        if (verdict != core::Verdict::duplicate) {
+            fail(*peer, BE_ERR_PEER_FAILED,
+                 verdict == core::Verdict::gap ?
+                         fmt::format("message {} arrived out of order", header.seq) :
+                         "it sent more messages than were granted");
+        }
+        return;
+    }
+    if (header.kind == core::HeaderKind::credit) {
+        m_receives.release(buffer);
+        return;
+    }
+
+    const std::size_t length = wc.byte_len - core::data_header_size;
+    const bool keep          = !m_receives.exhausted();
+    m_counters.bytes_received += length;
+    ++m_counters.messages_received;
+    if (m_callbacks.am(m_callbacks.arg, header.am_id, payload, length, keep) ==
+        BE_RX_KEPT) {
+        ++m_counters.receives_kept;
+        return;
+    }
+    m_counters.receives_copied += !keep;
+    m_receives.release(buffer);
+}
+
+void Fabric::drop_message(void *buffer, Peer *peer, const char *why)
+{
+    m_receives.release(buffer);
+    ++m_counters.messages_dropped;
+    if (peer != nullptr) {
+        fail(*peer, BE_ERR_PEER_FAILED,
+             fmt::format("it sent something that is not a message: {}", why));
+    }
+}
+
+void Fabric::on_notice(Peer &peer, std::uint32_t immediate, std::uint64_t time)
+{
+    // Posted again before anything is answered: the next notice of its kind comes only after that.
+    if (!post_notice_receives(1)) {
+        fail(peer, BE_ERR_IO, "the receive for a notice could not be posted again");
+        return;
+    }
+    const auto notice = core::decode_notice(immediate);
+    if (!notice || notice->kind == core::Notice::bulk) {
+        fail(peer, BE_ERR_PEER_FAILED,
+             fmt::format("it sent the unknown notice {:#010x}", immediate));
+        return;
+    }
+    flow_event([&](core::Actions &actions) {
+        if (notice->kind == core::Notice::request) {
+            m_flow.request(peer.index, notice->value, time, actions);
+            return;
+        }
+        const core::CreditCell cell = core::load_cell(
+                static_cast<const std::uint64_t *>(peer.cell.address));
+        const std::uint32_t total = core::Serial<core::notice_value_bits>::widen(
+                cell.messages, notice->value);
+        (void)m_flow.answered(peer.index, total, time, actions);
+    });
+}
+
+bool Fabric::post_notice_receives(unsigned count)
+{
+    for (; count != 0; --count) {
+        if (m_notice_surplus != 0) {
+            --m_notice_surplus;
+            continue;
+        }
+        ibv_recv_wr wr{};
+        ibv_recv_wr *bad = nullptr;
+        if (m_notice_srq.post(&wr, &bad) != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void Fabric::release_payload(void *payload) noexcept
+{
+    m_receives.release_payload(payload);
+}
+
+} // namespace be::engine

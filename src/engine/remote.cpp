@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Put and get. Everything becomes a BulkOperation that the window admits piece by piece, except short puts: those
+// are posted inline at once, bounded by the send queue alone, when nothing is queued before them.
+
+#include "engine/fabric.hpp"
+
+#include <algorithm>
+#include <new>
+
+namespace be::engine {
+
+be_status_t Fabric::admit_bulk(Peer &peer)
+{
+    if (peer.state != Peer::State::ready) [[unlikely]] {
+        return unusable(peer);
+    }
+    if (peer.operations.size() >= max_queued_bulk || peer.bulk.room() <= bulk_reserve ||
+        m_sends_outstanding >= send_budget) [[unlikely]] {
+        ++m_counters.queue_full;
+        reclaim_sends();
+        return BE_ERR_NO_RESOURCE;
+    }
+    return BE_OK;
+}
+
+be_status_t Fabric::put_short(Peer &peer, const void *data, unsigned length,
+                              std::uint64_t remote, std::uint32_t rkey)
+{
+    if (length > m_max_inline) {
+        return BE_ERR_INVALID;
+    }
+    if (const be_status_t status = admit_bulk(peer); status != BE_OK) {
+        return status;
+    }
+    if (!peer.operations.empty() || peer.bulk_fenced()) {
+        return BE_ERR_NO_RESOURCE;
+    }
+    ibv_sge sge{reinterpret_cast<std::uint64_t>(data), length, 0};
+    ibv_send_wr wr{};
+    wr.sg_list             = &sge;
+    wr.num_sge             = length != 0;
+    wr.opcode              = IBV_WR_RDMA_WRITE;
+    wr.send_flags          = length != 0 ? IBV_SEND_INLINE : 0;
+    wr.wr.rdma.remote_addr = remote;
+    wr.wr.rdma.rkey        = rkey;
+    if (const int error = post(peer.bulk, wr, {.kind = Slot::Kind::direct}, length == 0);
+        error != 0) {
+        io_failure(peer, "a put", error);
+        return BE_ERR_IO;
+    }
+    ++peer.bulk_issued;
+    m_counters.bytes_put += length;
+    return BE_OK;
+}
+
+ssize_t Fabric::put_packed(Peer &peer, be_pack_func_t pack, void *arg,
+                           std::uint64_t remote, std::uint32_t rkey)
+{
+    if (const be_status_t status = admit_bulk(peer); status != BE_OK) {
+        return status;
+    }
+    BulkOperation *operation     = nullptr;
+    const memory::Buffer staging = start_staged(BulkOperation::Kind::put, remote, rkey,
+                                                &operation);
+    if (!staging) {
+        return BE_ERR_NO_RESOURCE;
+    }
+    const std::size_t length = pack(staging.address, arg);
+    m_counters.bytes_copied += length;
+    operation->sge[0] = {staging.address, length, staging.lkey};
+    enqueue(peer, operation, length);
+    return static_cast<ssize_t>(length);
+}
+
+be_status_t Fabric::get_unpacked(Peer &peer, void *unpack_func, void *unpack_arg,
+                                 std::size_t length, std::uint64_t remote,
+                                 std::uint32_t rkey, void *completion)
+{
+    if (length > m_config.segment_size) {
+        return BE_ERR_INVALID;
+    }
+    if (const be_status_t status = admit_bulk(peer); status != BE_OK) {
+        return status;
+    }
+    BulkOperation *operation     = nullptr;
+    const memory::Buffer staging = start_staged(BulkOperation::Kind::get, remote, rkey,
+                                                &operation);
+    if (!staging) {
+        return BE_ERR_NO_RESOURCE;
+    }
+    operation->sge[0]        = {staging.address, length, staging.lkey};
+    operation->unpack_func   = unpack_func;
+    operation->unpack_arg    = unpack_arg;
+    operation->unpack_length = length;
+    operation->completion    = completion;
+    enqueue(peer, operation, length);
+    return BE_INPROGRESS;
+}
+
+memory::Buffer Fabric::start_staged(BulkOperation::Kind kind, std::uint64_t remote,
+                                    std::uint32_t rkey, BulkOperation **operation)
+{
+    const memory::Buffer staging = m_staging.get();
+    if (!staging) {
+        ++m_counters.staging_empty;
+        return staging;
+    }
+    *operation = m_operations.get();
+    if (*operation == nullptr) {
+        m_staging.put(staging);
+        return {};
+    }
+    (*operation)->kind      = kind;
+    (*operation)->remote    = remote;
+    (*operation)->rkey      = rkey;
+    (*operation)->sge_count = 1;
+    (*operation)->staging   = staging.address;
+    return staging;
+}
+
+be_status_t Fabric::transfer(Peer &peer, BulkOperation::Kind kind, const be_sge_t *parts,
+                             std::size_t count, std::uint64_t remote, std::uint32_t rkey,
+                             void *completion)
+{
+    if (count > BE_MAX_SGE) {
+        return BE_ERR_INVALID;
+    }
+    if (const be_status_t status = admit_bulk(peer); status != BE_OK) {
+        return status;
+    }
+    BulkOperation *operation = m_operations.get();
+    if (operation == nullptr) {
+        return BE_ERR_NO_MEMORY;
+    }
+    std::size_t length = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+        if (parts[i].length != 0) {
+            operation->sge[operation->sge_count++] = parts[i];
+            length += parts[i].length;
+        }
+    }
+    operation->kind       = kind;
+    operation->remote     = remote;
+    operation->rkey       = rkey;
+    operation->completion = completion;
+    enqueue(peer, operation, length);
+    return BE_INPROGRESS;
+}
+
+} // namespace be::engine
