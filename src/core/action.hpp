@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // What the protocol asks its driver to do. The driver owns the array; the protocol only
-// appends to it.
+// appends to it. An action for a peer that has left since is void.
 
 #pragma once
 
@@ -36,9 +36,10 @@ struct Action {
         /* A peer that was reported as blocked has credit again: send what is queued. */
         resume,
 
-        /* Send this many headers of kind `credit` to the peer, each admitted like any
-         * message: the credit was asked for by messages that have been cancelled, and
-         * somebody else may be waiting for it. */
+        /* Send headers of kind `credit` to the peer, each admitted and stamped like any
+         * message, while nothing else is queued for it. value: how many at most; it
+         * replaces an earlier value. They give back credit that was asked for by messages
+         * which were cancelled: somebody else may be waiting for it. */
         return_credit
     };
 

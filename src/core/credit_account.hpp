@@ -78,6 +78,7 @@ public:
             return false;
         }
         m_granted = granted_total;
+        m_asked   = serial_max(m_asked, m_used); /* keeps them comparable */
         return true;
     }
 
@@ -98,11 +99,14 @@ public:
         return m_demand;
     }
 
-    /* The peer's answer arrived (pass its total to update() as well). Each request has
-     * exactly one. */
+    /* The peer's answer arrived, and update() was told its total. Each request has
+     * exactly one. What it asked for beyond that total is forgotten by both ends. */
     void request_answered()
     {
         m_request_outstanding = false;
+        if (serial_less(m_granted, m_asked)) {
+            m_asked = m_granted;
+        }
     }
 
     bool request_outstanding() const
@@ -145,7 +149,7 @@ public:
 private:
     uint32_t m_granted;
     uint32_t m_used;
-    uint32_t m_asked; /* the highest demand total ever sent */
+    uint32_t m_asked; /* how far the peer may have granted because it was asked */
     uint32_t m_demand;
     uint32_t m_refused         = 0;
     bool m_request_outstanding = false;

@@ -5,8 +5,8 @@
 // A Flow holds everything that the two directions of every peer need: the receive pool
 // that grants credit, the account of credit granted to us, sequence numbers, and the
 // windows and the scheduler of bulk. It does no I/O and reads no clock: the driver (the
-// engine, or a simulator) reports what happened with the time in nanoseconds, and executes
-// the actions it is handed. Two Flows fed the same events do the same.
+// engine, or a simulator) reports what happened with the time in nanoseconds, and
+// executes the actions it is handed. Two Flows fed the same events do the same.
 //
 // Actions go into an array that the driver owns. What does not fit stays inside and comes
 // with the next event or with drain(); nothing is lost. After an event the driver
@@ -134,8 +134,8 @@ public:
      * resume follows when credit comes. Calling it again with another number is fine. */
     void blocked(uint32_t peer, uint32_t queued, uint64_t now_ns, Actions &actions);
 
-    /* Queued messages were cancelled; `queued` are left. Gives back credit that had been
-     * asked for them. */
+    /* Queued messages were cancelled; `queued` are left. Credit that had been asked for
+     * them goes back with return_credit, now or from a later answered() or tick(). */
     void cancelled(uint32_t peer, uint32_t queued, uint64_t now_ns, Actions &actions);
 
     /* --- credit from the peer: return true when it grew --- */
@@ -203,12 +203,18 @@ public:
 
     /* --- time --- */
 
-    /* Call about every active_ns while there is traffic; not needed for correctness. A
-     * request that is not answered is not repeated here: a reliable queue pair that lives
-     * has delivered it, and its answer needs no credit. When a queue pair was replaced,
-     * the driver reports the peer's present total with answered(), which allows a new
-     * request; that is the place of repetition. */
+    /* Call about every active_ns while there is traffic, and while tick_needed(). Looks
+     * after credit of cancelled messages. A request that is not answered is not repeated:
+     * a reliable queue pair that lives delivers it, and its answer needs no credit. When
+     * a queue pair was replaced, report the peer's present total with answered(), which
+     * allows a new request: that is the place of repetition. */
     void tick(uint64_t now_ns, Actions &actions);
+
+    /* Is there something that only tick() will do? */
+    bool tick_needed() const
+    {
+        return !m_owing.empty();
+    }
 
     /* Hand out actions that did not fit before. */
     void drain(Actions &actions);
@@ -242,17 +248,20 @@ private:
         uint64_t bulk_queued     = 0;
         uint64_t credit_stall_ns = not_stalled; /* since when */
         uint64_t window_stall_ns = not_stalled;
-        bool blocked = false; /* the driver has messages queued and no credit */
-        bool cancelled =
-                false; /* a request was cancelled in part while it was outstanding */
-        bool bulk_active = false; /* counted in m_bulk_peers */
+        bool blocked             = false; /* messages are queued for want of credit */
+        bool bulk_active         = false; /* counted in m_bulk_peers */
         FlowCounters counters;
     };
 
     void advance(uint64_t now_ns);
     void credit_grew(uint32_t index, uint64_t now_ns);
+    void settle_returns();
+    void drain_credit(Actions &actions);
     void update_bulk_active(Peer &peer);
-    void end_stall(uint64_t &since_ns, StallStats &stall, uint64_t now_ns);
+    FlowCounters counters(uint32_t index) const;
+
+    static void start_stall(uint64_t &since_ns, StallStats &stall, uint64_t now_ns);
+    static void end_stall(uint64_t &since_ns, StallStats &stall, uint64_t now_ns);
 
     FlowConfig m_config;
     ReceivePool m_pool;
@@ -263,6 +272,7 @@ private:
     uint32_t m_bulk_peers      = 0; /* with bulk queued or outstanding */
     FlowCounters m_departed; /* of peers that have left */
 
+    IndexList m_owing; /* peers that may hold credit of cancelled messages */
     IndexList m_requests; /* output: requests to send */
     IndexList m_resumes; /* output: peers that may go on */
     IndexList m_returns; /* output: credit to give back */

@@ -37,6 +37,11 @@ public:
         return m_head == none;
     }
 
+    uint32_t size() const
+    {
+        return m_size;
+    }
+
     /* First member, `none` when empty. */
     uint32_t front() const
     {
@@ -53,6 +58,7 @@ public:
         link = {.previous = m_tail, .next = none, .member = true};
         (m_tail == none ? m_head : m_links[m_tail].next) = index;
         m_tail                                           = index;
+        ++m_size;
     }
 
     void erase(uint32_t index)
@@ -65,6 +71,7 @@ public:
         (link.previous == none ? m_head : m_links[link.previous].next) = link.next;
         (link.next == none ? m_tail : m_links[link.next].previous)     = link.previous;
         link.member                                                    = false;
+        --m_size;
     }
 
     /* Removes and returns the first member; `none` when empty. */
@@ -88,6 +95,7 @@ private:
     std::vector<Link> m_links;
     uint32_t m_head = none;
     uint32_t m_tail = none;
+    uint32_t m_size = 0;
 };
 
 } // namespace be::core

@@ -1,14 +1,21 @@
-# src/core: the protocol, pure. Standard library only; no globals, so that it can be linked more than once.
+# src/core: the protocol, pure. Standard library only; no globals, so that it can be
+# linked more than once.
 
 noinst_LTLIBRARIES += src/core/libbe_core.la
 
 src_core_libbe_core_la_SOURCES = \
 	src/core/action.hpp \
 	src/core/credit_account.hpp \
+	src/core/flow.cpp \
+	src/core/flow_bulk.cpp \
 	src/core/flow.hpp \
+	src/core/flow_stats.cpp \
 	src/core/flow_stats.hpp \
 	src/core/index_list.hpp \
+	src/core/receive_pool.cpp \
 	src/core/receive_pool.hpp \
+	src/core/receive_pool_account.hpp \
+	src/core/receive_pool_serve.cpp \
 	src/core/scheduler.hpp \
 	src/core/sequence.hpp \
 	src/core/serial.hpp \

@@ -3,68 +3,63 @@
 // The receiver's side of message credit: shares the receives of one queue (an SRQ) among
 // all peers.
 //
-// Terms, all counted in messages, i.e. receives:
-//   G, A    granted to a peer and arrived from it, totals;  O = G - A  is its outstanding
-//   grant D       its demand total: the highest REQUEST, i.e. used + queued at the sender
-//   floor   the standing minimum of a peer: 2, then 1, then 0 as peers get many
-//   S       its standing grant: G - max(A, D), at least 0: what it holds without having
-//   asked for it posted  receives that are posted now;  in hand: arrived and not posted
-//   again yet C       real capacity = posted + in hand reserve a quarter of the initial
-//   capacity, at least 1: never given to standing grants
+// Terms, all counted in messages, i.e. receives
+//   G, A     granted to a peer and arrived from it, totals; O = G - A is outstanding
+//   D        how far the peer has asked: used + queued at its latest REQUEST; once that
+//            is answered, not beyond what G was then; never behind A
+//   floor    the standing minimum of a peer: 2, then 1, then 0 as peers get many
+//   S        its standing grant, max(0, G - D): what it holds without having asked
+//   posted   receives that are posted now; in hand: used up and not posted again yet
+//   C        posted + in hand: the capacity that is really there
+//   C0       the capacity at the start; reserve = C0/4, at least 1
 //
 // Rules
-//   1. sum O <= posted, always; each grant checks it.
-//   2. sum max(O, floor) <= C for each grant beyond a floor: whoever holds a floor gets
-//   it back as receives
-//      are posted again.
-//   3. sum max(S, floor) <= C - reserve: floors and shares leave room for requests.
-//   Floors alone stay within half
-//      of the initial capacity plus growth (one receive for each further peer, up to
-//      max_capacity).
-//   4. An active peer is topped up to its share = clamp(C/2 / active peers, floor,
-//   share_cap) out of what
-//      rules 1 to 3 leave, while nobody waits, and all shares beyond floors stay within
-//      half the initial capacity.
-//   5. A REQUEST is granted min(quantum, D - G, what rules 1 and 2 leave) and answered,
-//   or waits in FIFO order. A
-//      waiting peer is answered once, when something is granted to it by its turn or when
-//      G has reached D.
-//   6. While requests wait, nothing is granted but floors and the turn of the first;
-//   these two alternate. A floor
-//      overtakes freely only if the first is held up by rule 2, which a floor does not
-//      touch.
+//   1. sum O <= posted. Every grant checks it.
+//   2. sum max(O, floor) <= C. Restoring a floor does not change this sum, so whoever has
+//      a floor gets it back as receives are posted again.
+//   3. sum max(S, floor) <= C - reserve: what stands leaves room for requests. Floors
+//      alone stay within C0/2 plus growth: one receive for each further peer, until
+//      max_capacity. Shares beyond floors stay within C0/2.
+//   4. A peer that sends is topped up to its share = clamp(C/2 / active peers, floor,
+//      share_cap) from what rules 1 to 3 leave, while nobody waits for anything.
+//   5. A REQUEST is granted min(quantum, D - G, what rules 1 and 2 leave), or it waits in
+//      arrival order. It is answered once: when its turn grants something, or when G has
+//      reached D otherwise.
+//   6. While a request waits, only floors and the first request are served, one of each
+//      in turn; floors alone if rule 2 leaves nothing for the first request. New floors
+//      are given out only if rule 2 leaves something beyond them.
 //
-// No receiver-not-ready NAK. A SEND needs a credit, so those in flight or arrived number
-// used - A <= G - A for each peer, since the sender's total is a copy of an earlier G and
-// totals never decrease. Their sum is at most sum O, which rule 1 keeps within the posted
-// receives. An arrival takes one off both sides; posting adds to the right. A peer that
-// leaves gives its O back only after its queue pair can deliver nothing any more.
+// No receiver-not-ready NAK. A SEND takes a credit from a copy of an earlier G, and totals
+// never decrease, so the SENDs of a peer that have not arrived number at most O. Over all
+// peers that is at most the posted receives (rule 1). An arrival takes one off both
+// sides, and posting only adds. A peer that leaves gives back its O only after its queue
+// pair can deliver nothing more.
 //
-// No deadlock. Telling credit costs none: cell, REQUEST and answer are one-sided writes
-// or travel on the bulk queue pair, whose receives are reserved. Assume (a) the driver
-// posts a receive again, or a replacement, some time after each arrival, and (b) senders
-// use credit they asked for, or return it when the messages are cancelled (header kind
-// `credit`), or die and leave. Suppose a request waits for ever at the head. By rule 6
-// nothing is granted but floors; those peers that asked use what they got, so after a
-// while A >= D wherever something is outstanding: all O are standing, and sum max(O,
-// floor) <= C - reserve by rule 3. That satisfies rule 2 for the head, after which floors
-// no longer overtake beyond one at a time; receives in hand are posted, so posted comes
-// within `reserve` of what is outstanding with at least one to spare, and the head is
-// served: a contradiction. The same holds for the next head, so every request is
-// answered, and every answer brings at least one message (or tells of one that was
-// granted already). A grant that the peer does not know about is told by a cell as soon
-// as the peer may have run out (cell_due), so no sender waits on credit it has.
+// No deadlock. Telling credit costs none: cells and answers are one-sided writes, a
+// REQUEST travels on the bulk queue pair, whose receives are reserved. Assume that (a) the
+// driver posts a receive, the same or another, some time after each arrival; (b) a sender
+// uses the credit it asked for, or returns it when the messages are cancelled (header
+// kind `credit`), or dies and leaves. Then the first waiting request is served:
+//   - Rule 2 comes to leave something for it. max(O, floor) <= max(S, floor) + (O - S), and
+//     O - S is credit that was asked for. While the request waits and rule 2 leaves
+//     nothing, no such credit is given out except within floors, and what there is gets
+//     used by (b). So the sum falls to C - reserve at most (rule 3), which leaves
+//     `reserve` >= 1. From then on nothing raises it but this request (rule 6).
+//   - Rule 1 comes to leave something for it. If sum O = posted while rule 2 leaves
+//     something, then sum O < C = posted + in hand, so a receive is in hand, which (a)
+//     posts. It goes to a floor at most once before it goes to the request (rule 6).
+// So each request in turn is answered, with at least one message more than the sender had
+// used when it asked. Whatever is granted otherwise is told by a cell as soon as the peer
+// may have run out of what it knows (cell_due), so no sender waits on credit it has.
 //
-// Standing credit of idle peers is not called back: they keep at most half the initial
-// capacity (rule 4), which costs others speed, not progress. A peer is trusted to be
-// honest, not to be correct: more arrivals than were granted are detected, the totals
-// stay sane, and on_arrival() says so.
+// Standing credit of idle peers is not called back. Rule 3 bounds it: that costs others
+// speed, not progress. Peers are trusted to be honest, not to be correct: more arrivals
+// than were granted are detected, and the totals stay sane.
 //
-// Byte credit will be a second resource with the same totals and the same queue of
-// waiting requests.
+// Byte credit will be a second resource with the same totals, rules and waiting list.
 //
-// Not thread safe; the owner serialises calls. Everything is O(1), amortised over
-// arrivals; only join() allocates.
+// Not thread safe; the owner serialises calls. Every call is O(1), amortised over arrivals;
+// only join() allocates.
 
 #pragma once
 
@@ -79,16 +74,14 @@
 namespace be::core {
 
 struct ReceivePoolConfig {
-    uint32_t capacity =
-            4096; /* receives the driver has posted when the pool starts, >= 1 */
-    uint32_t max_capacity = 8192; /* growth for floors of further peers stops here */
-    uint32_t floor =
-            2; /* standing minimum of a peer in messages, 0 to 3 (two bits in the cell) */
-    uint32_t quantum     = 64; /* most messages granted by one request, >= 1 */
-    uint32_t share_cap   = 512; /* most messages standing for one active peer, >= floor */
-    uint32_t max_peers   = 65536; /* join() fails beyond */
-    uint32_t first_total = 0; /* where all totals start; the same on both ends. Not 0 only
-                                 to test wrapping. */
+    uint32_t capacity     = 4096; /* receives posted when the pool starts, >= 1 */
+    uint32_t max_capacity = 8192; /* growth for further floors stops here, <= 2^24 */
+    uint32_t floor        = 2; /* standing minimum of a peer, 0 to 3 messages */
+    uint32_t quantum      = 64; /* most messages granted by one request, >= 1 */
+    uint32_t share_cap    = 512; /* most messages standing for one peer, >= floor */
+    uint32_t max_peers    = 65536; /* join() fails beyond, >= 1 */
+    uint32_t first_total  = 0; /* start of all totals, the same on both ends; other
+                                      than 0 only in tests of wrap-around */
 };
 
 class ReceivePool {
@@ -127,9 +120,11 @@ public:
     /* The peer is being told the present total by a header, a cell or the handshake. */
     void told(uint32_t peer)
     {
-        told(peer, m_peers[peer].granted);
+        m_peers[peer].told       = m_peers[peer].granted;
+        m_peers[peer].cell_asked = false;
     }
 
+    /* As above, with an earlier total. One that was never granted changes nothing. */
     void told(uint32_t peer, uint32_t total);
 
     /* Should the peer be told by a cell? True when it holds more than it knows, and
@@ -146,10 +141,15 @@ public:
     {
         return !m_answers.empty() || !m_cells.empty() || (m_growth_due != 0);
     }
-    uint32_t next_answer(); /* a peer whose request is to be answered now; `none` */
-    uint32_t
-    next_cell(); /* a peer for which cell_due() holds, once until told(); `none` */
-    uint32_t take_growth(); /* further receives to post; 0 */
+
+    /* A peer whose request is to be answered now; `none`. */
+    uint32_t next_answer();
+
+    /* A peer for which cell_due() holds, once until told(); `none`. */
+    uint32_t next_cell();
+
+    /* Further receives to post; 0. */
+    uint32_t take_growth();
 
     /* Cumulative grant of this peer, for headers, cell and handshake. */
     uint32_t granted(uint32_t peer) const
@@ -178,8 +178,7 @@ public:
         return m_posted;
     }
 
-    /* Receives that should exist: posted, in hand, and growth that is still to be posted.
-     */
+    /* Receives that should exist: posted, in hand, and growth still to be posted. */
     uint32_t capacity() const
     {
         return real_capacity() + m_growth_due + m_growth_asked;
@@ -212,12 +211,10 @@ private:
         uint32_t arrived = 0;
         uint32_t demand  = 0;
         uint32_t told    = 0;
-        uint32_t period  = 0; /* latest period with an arrival */
+        uint64_t period  = 0; /* latest period with an arrival */
         uint8_t floor    = 0;
         bool member      = false;
-        bool answer_owed =
-                false; /* a request is waiting or its answer is not collected yet */
-        bool cell_asked = false; /* next_cell() returned it and nothing was told since */
+        bool cell_asked  = false; /* next_cell() returned it, nothing was told since */
     };
 
     uint32_t real_capacity() const
@@ -232,51 +229,60 @@ private:
 
     static uint32_t standing_of(const Peer &peer);
     static uint32_t floor_gap(const Peer &peer);
+    uint32_t share_of(const Peer &peer) const;
+
+    /* Receives that a grant may take by rules 1; 1 and 2; 1, 2, 3 and 4. */
+    uint32_t free_posted() const;
+    uint32_t request_allowance(const Peer &peer) const;
+    uint32_t share_allowance(const Peer &peer) const;
 
     template<class Change>
     void account(Peer &peer, Change &&change);
     void grant(uint32_t index, uint32_t count);
-    void after_grant(uint32_t index);
     void answer(uint32_t index);
+    void note_cell(uint32_t index);
+
+    bool floor_fits(const Peer &peer, uint32_t floor) const;
     bool assign_floor(uint32_t index);
     void assign_floors();
-    uint32_t request_allowance(const Peer &peer) const;
-    uint32_t share_allowance(const Peer &peer) const;
+    uint32_t next_floor() const;
+
     void touch(Peer &peer);
     void update_share();
+
     void serve();
-    bool serve_floor();
-    bool serve_request();
+    void serve_floor(uint32_t index);
+    void serve_request(uint32_t index);
     void serve_shares();
-    void note_cell(uint32_t index);
+    bool serve_share(uint32_t index);
 
     ReceivePoolConfig m_config;
     std::vector<Peer> m_peers;
     std::vector<uint32_t> m_unused; /* indices that peers have left */
-    uint32_t m_members = 0;
 
     uint32_t m_posted       = 0;
     uint32_t m_in_hand      = 0;
     uint32_t m_growth_due   = 0; /* wanted, not reported yet */
     uint32_t m_growth_asked = 0; /* reported, not posted yet */
+    uint32_t m_reserve      = 0;
 
     uint32_t m_outstanding = 0; /* sum O */
     uint32_t m_reserved    = 0; /* sum max(O, floor) */
     uint32_t m_standing    = 0; /* sum max(S, floor) */
     uint32_t m_floors      = 0; /* sum floor */
 
-    uint32_t m_period      = 1;
+    uint64_t m_period      = 1;
     uint32_t m_active_now  = 0; /* peers seen in this period */
     uint32_t m_active_last = 0; /* peers seen in the one before and not in this */
     uint32_t m_share       = 0;
 
     IndexList m_parked; /* requests that wait */
     IndexList m_low; /* below their floor, for want of posted receives */
-    IndexList m_short; /* below their share, when they last sent something */
-    IndexList m_floorless; /* without a floor */
+    IndexList m_short; /* were below their share when they last sent something */
+    IndexList m_floorless; /* members without a floor, which would like one */
     IndexList m_answers; /* output */
     IndexList m_cells; /* output */
-    bool m_floor_turn = true;
+    bool m_floor_turn = true; /* who is next when both a floor and a request wait */
 };
 
 } // namespace be::core

@@ -17,14 +17,14 @@ namespace be::core {
 /* Sender: what was numbered and how far the peer is known to have it. */
 class SendSequence {
 public:
-    explicit SendSequence(uint32_t first = 0) : m_next(first), m_acknowledged(first)
+    explicit SendSequence(uint32_t first = 0) : m_first(first), m_acknowledged(first)
     {
     }
 
     /* The number of the next message; takes it. */
     uint32_t take()
     {
-        return m_next++;
+        return static_cast<uint32_t>(m_first + m_taken++);
     }
 
     /* Everything before `upto` has arrived. Repeats and steps back change nothing; a
@@ -34,7 +34,7 @@ public:
     {
         int32_t fresh = serial_diff(upto, m_acknowledged);
 
-        if ((fresh <= 0) || serial_less(m_next, upto)) {
+        if ((fresh <= 0) || serial_less(next(), upto)) {
             return 0;
         }
         m_acknowledged = upto;
@@ -43,7 +43,13 @@ public:
 
     uint32_t next() const
     {
-        return m_next;
+        return static_cast<uint32_t>(m_first + m_taken);
+    }
+
+    /* How many were ever taken; does not wrap. */
+    uint64_t taken() const
+    {
+        return m_taken;
     }
 
     /* First number not known to have arrived: where a replay starts. */
@@ -54,12 +60,13 @@ public:
 
     uint32_t unacknowledged() const
     {
-        return m_next - m_acknowledged;
+        return next() - m_acknowledged;
     }
 
 private:
-    uint32_t m_next;
+    uint32_t m_first;
     uint32_t m_acknowledged;
+    uint64_t m_taken = 0;
 };
 
 enum class SequenceVerdict : uint8_t {

@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+#include "core/flow.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace be::core {
+
+Flow::Flow(const FlowConfig &config) :
+    m_config(config),
+    m_pool(config.pool),
+    m_port(config.window),
+    m_scheduler(config.window.quantum)
+{
+    if (config.active_ns == 0) {
+        throw std::invalid_argument("flow active_ns is 0, expected at least 1 ns");
+    }
+}
+
+std::optional<uint32_t> Flow::join(uint64_t now_ns)
+{
+    advance(now_ns);
+
+    std::optional<uint32_t> index = m_pool.join();
+
+    if (!index) {
+        return std::nullopt;
+    }
+    if (*index == m_peers.size()) {
+        m_peers.emplace_back(m_config.pool.first_total);
+        for (IndexList *list : {&m_owing, &m_requests, &m_resumes, &m_returns}) {
+            list->resize(m_peers.size());
+        }
+        m_scheduler.resize(m_peers.size());
+    } else {
+        m_peers[*index] = Peer(m_config.pool.first_total);
+    }
+    return index;
+}
+
+void Flow::leave(uint32_t index, uint64_t now_ns, Actions &actions)
+{
+    advance(now_ns);
+
+    if (member(index)) {
+        Peer &peer = m_peers[index];
+
+        end_stall(peer.credit_stall_ns, peer.counters.credit_stall, now_ns);
+        end_stall(peer.window_stall_ns, peer.counters.window_stall, now_ns);
+        m_port.complete(peer.window, peer.window.outstanding());
+        peer.bulk_queued = 0;
+        update_bulk_active(peer);
+        m_scheduler.reset(index);
+        for (IndexList *list : {&m_owing, &m_requests, &m_resumes, &m_returns}) {
+            list->erase(index);
+        }
+        m_departed.add(counters(index));
+        m_pool.leave(index);
+    }
+    drain(actions);
+}
+
+/* --- sending messages --- */
+
+void Flow::blocked(uint32_t index, uint32_t queued, uint64_t now_ns, Actions &actions)
+{
+    advance(now_ns);
+
+    if (member(index) && (queued != 0)) {
+        Peer &peer = m_peers[index];
+
+        if (peer.account.available() != 0) {
+            m_resumes.push_back(index); /* credit came before the driver said so */
+        } else {
+            peer.blocked = true;
+            start_stall(peer.credit_stall_ns, peer.counters.credit_stall, now_ns);
+            if (peer.account.request_due(queued)) {
+                peer.account.start_request(queued);
+                m_requests.push_back(index);
+            }
+        }
+    }
+    drain(actions);
+}
+
+void Flow::cancelled(uint32_t index, uint32_t queued, uint64_t now_ns, Actions &actions)
+{
+    advance(now_ns);
+
+    if (member(index)) {
+        Peer &peer = m_peers[index];
+
+        if (queued == 0) {
+            peer.blocked = false;
+            end_stall(peer.credit_stall_ns, peer.counters.credit_stall, now_ns);
+            m_resumes.erase(index);
+        }
+        m_owing.push_back(index);
+        settle_returns();
+    }
+    drain(actions);
+}
+
+/* Credit that was asked for by cancelled messages goes back, unless queued messages will
+ * use it: then it is looked at again later. */
+void Flow::settle_returns()
+{
+    for (uint32_t count = m_owing.size(); count != 0; --count) {
+        uint32_t index = m_owing.pop_front();
+        Peer &peer     = m_peers[index];
+
+        if ((peer.account.surplus(0) == 0) && !peer.account.request_outstanding()) {
+            continue;
+        }
+        m_owing.push_back(index);
+        if (!peer.blocked) {
+            m_returns.push_back(index);
+        }
+    }
+}
+
+/* --- credit from the peer --- */
+
+void Flow::credit_grew(uint32_t index, uint64_t now_ns)
+{
+    Peer &peer = m_peers[index];
+
+    end_stall(peer.credit_stall_ns, peer.counters.credit_stall, now_ns);
+    if (peer.blocked) {
+        peer.blocked = false;
+        m_resumes.push_back(index);
+    }
+}
+
+bool Flow::credit_update(uint32_t index, uint32_t total, uint64_t now_ns,
+                         Actions &actions)
+{
+    bool grew = member(index) && m_peers[index].account.update(total);
+
+    advance(now_ns);
+    if (grew) {
+        credit_grew(index, now_ns);
+    }
+    drain(actions);
+    return grew;
+}
+
+bool Flow::answered(uint32_t index, uint32_t total, uint64_t now_ns, Actions &actions)
+{
+    bool grew = false;
+
+    advance(now_ns);
+    if (member(index)) {
+        Peer &peer = m_peers[index];
+
+        grew = peer.account.update(total);
+        peer.account.request_answered();
+        if (grew) {
+            credit_grew(index, now_ns);
+        } else if (peer.blocked) {
+            peer.blocked = false; /* the driver tries, fails and asks again */
+            m_resumes.push_back(index);
+        }
+        settle_returns();
+    }
+    drain(actions);
+    return grew;
+}
+
+/* --- receiving messages --- */
+
+Verdict Flow::arrival(uint32_t index, uint32_t granted, uint32_t seq, uint64_t now_ns,
+                      Actions &actions)
+{
+    Verdict verdict = Verdict::overdrawn;
+
+    advance(now_ns);
+
+    bool covered = m_pool.on_arrival(index);
+
+    if (member(index)) {
+        Peer &peer = m_peers[index];
+
+        ++peer.counters.messages_received;
+        if (peer.account.update(granted)) {
+            credit_grew(index, now_ns);
+        }
+        if (!covered) {
+            ++peer.counters.overdrafts;
+        } else {
+            switch (peer.received.accept(seq)) {
+            case SequenceVerdict::in_order:
+                verdict = Verdict::in_order;
+                break;
+            case SequenceVerdict::duplicate:
+                verdict = Verdict::duplicate;
+                ++peer.counters.duplicates;
+                break;
+            case SequenceVerdict::gap:
+                verdict = Verdict::gap;
+                ++peer.counters.gaps;
+                break;
+            }
+        }
+    } else {
+        ++m_departed.overdrafts;
+    }
+    drain(actions);
+    return verdict;
+}
+
+void Flow::reposted(uint32_t count, uint64_t now_ns, Actions &actions)
+{
+    advance(now_ns);
+    m_pool.on_repost(count);
+    drain(actions);
+}
+
+void Flow::request(uint32_t index, uint32_t demand28, uint64_t now_ns, Actions &actions)
+{
+    advance(now_ns);
+    if (member(index)) {
+        ++m_peers[index].counters.requests_received;
+        m_pool.on_request(index, Serial<notice_value_bits>::widen(m_pool.granted(index),
+                                                                  demand28));
+    }
+    drain(actions);
+}
+
+/* --- time and actions --- */
+
+void Flow::advance(uint64_t now_ns)
+{
+    if (now_ns - m_period_start_ns < m_config.active_ns) {
+        return;
+    }
+
+    /* A clock that steps back shows as a huge step ahead: harmless, activity is
+     * forgotten. */
+    if ((now_ns - m_period_start_ns) / 2 >= m_config.active_ns) {
+        m_pool.new_period();
+    }
+    m_pool.new_period();
+    m_period_start_ns = now_ns;
+}
+
+void Flow::tick(uint64_t now_ns, Actions &actions)
+{
+    advance(now_ns);
+    settle_returns();
+    drain(actions);
+}
+
+void Flow::drain(Actions &actions)
+{
+    if (m_pool.has_output() && !actions.full()) {
+        if (uint32_t growth = m_pool.take_growth(); growth != 0) {
+            actions.push({Action::post_receives, no_peer, growth});
+        }
+        drain_credit(actions);
+    }
+
+    while (!m_requests.empty() && !actions.full()) {
+        uint32_t index = m_requests.pop_front();
+
+        ++m_peers[index].counters.requests_sent;
+        actions.push({Action::send_request, index, m_peers[index].account.demand()});
+    }
+    while (!m_resumes.empty() && !actions.full()) {
+        actions.push({Action::resume, m_resumes.pop_front(), 0});
+    }
+    while (!m_returns.empty() && !actions.full()) {
+        uint32_t index   = m_returns.pop_front();
+        uint32_t surplus = m_peers[index].account.surplus(0);
+
+        if (surplus != 0) {
+            actions.push({Action::return_credit, index, surplus});
+        }
+    }
+}
+
+/* Answers first: they write the cell too. */
+void Flow::drain_credit(Actions &actions)
+{
+    while (!actions.full()) {
+        uint32_t index = m_pool.next_answer();
+
+        if (index == ReceivePool::none) {
+            break;
+        }
+        ++m_peers[index].counters.answers;
+        actions.push({Action::answer_request, index, m_pool.granted(index)});
+    }
+    while (!actions.full()) {
+        uint32_t index = m_pool.next_cell();
+
+        if (index == ReceivePool::none) {
+            break;
+        }
+        ++m_peers[index].counters.cell_writes;
+        actions.push({Action::write_cell, index, m_pool.granted(index)});
+    }
+}
+
+void Flow::start_stall(uint64_t &since_ns, StallStats &stall, uint64_t now_ns)
+{
+    if (since_ns == not_stalled) {
+        since_ns = now_ns;
+        ++stall.count;
+    }
+}
+
+void Flow::end_stall(uint64_t &since_ns, StallStats &stall, uint64_t now_ns)
+{
+    if (since_ns != not_stalled) {
+        stall.ns += now_ns - std::min(now_ns, since_ns);
+        since_ns = not_stalled;
+    }
+}
+
+} // namespace be::core
