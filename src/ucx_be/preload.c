@@ -25,7 +25,7 @@
 /* UCX's own types are not used: they are pointers and an int for the ABI. */
 typedef int (*query_components_func_t)(void ***components, unsigned *num_components);
 
-enum { STATUS_UNSUPPORTED = -22 }; /* UCS_ERR_UNSUPPORTED, ucs/type/status.h */
+#define STATUS_UNSUPPORTED (-22) /* UCS_ERR_UNSUPPORTED, ucs/type/status.h */
 
 static query_components_func_t real_query_components;
 
@@ -38,7 +38,7 @@ static void find_real_function(void)
     void *uct   = dlopen("libuct.so.0", RTLD_LAZY | RTLD_NOLOAD);
     void *scope = (uct != NULL) ? uct : RTLD_NEXT;
 
-    *(void**)&real_query_components = dlsym(scope, "uct_query_components");
+    *(void **)&real_query_components = dlsym(scope, "uct_query_components");
 }
 
 
@@ -66,8 +66,10 @@ static void load_plugin(void)
     length = (slash == NULL) ? 0 : (int)(slash + 1 - info.dli_fname);
     if (snprintf(path, sizeof(path), "%.*s" BE_PLUGIN, length, info.dli_fname) >=
         (int)sizeof(path)) {
-        fprintf(stderr, "libbe_preload: path of its folder is longer than %d: "
-                        "transport be is not available\n", PATH_MAX);
+        fprintf(stderr,
+                "libbe_preload: path of its folder is longer than %d: "
+                "transport be is not available\n",
+                PATH_MAX);
         return;
     }
 

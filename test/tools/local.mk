@@ -1,0 +1,8 @@
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Tests of the command line tools.
+check_PROGRAMS += test/tools/run_test
+TESTS += test/tools/run_test
+test_tools_run_test_SOURCES = test/tools/run_test.cpp
+test_tools_run_test_CPPFLAGS = $(AM_CPPFLAGS) $(BOOST_CPPFLAGS)
+test_tools_run_test_LDADD = src/tools/libbe_run.la $(FMT_LIBS) $(BOOST_TEST_LIBS) -ldl
