@@ -12,9 +12,10 @@ namespace {
 
 constexpr size_t max_buffer = size_t{1}
                               << 30; // bytes; with max_chunk keeps the division exact
-constexpr size_t max_chunk = size_t{1} << 31; // bytes
-constexpr size_t min_slot  = 4096; // bytes: a page
-constexpr size_t max_slot  = 256 * 1024; // bytes: large chunks are made of several slots
+constexpr size_t min_stride = 2; // bytes: the reciprocal of 1 has 65 bits
+constexpr size_t max_chunk  = size_t{1} << 31; // bytes
+constexpr size_t min_slot   = 4096; // bytes: a page
+constexpr size_t max_slot   = 256 * 1024; // bytes: large chunks are made of several slots
 constexpr uint32_t max_pause = 65536; // calls of get() between two tries to grow
 
 size_t round_up(size_t value, size_t unit)
@@ -54,7 +55,7 @@ size_t chunk_buffers(const PoolConfig &config, size_t stride)
 BufferPool::BufferPool(Arena &arena, const PoolConfig &config) :
     m_arena(arena),
     m_config(checked(config)),
-    m_stride(round_up(config.buffer_size, config.alignment)),
+    m_stride(round_up(std::max(config.buffer_size, min_stride), config.alignment)),
     m_lead(-config.align_offset & (config.alignment - 1)),
     m_slot(std::clamp(std::bit_ceil(m_lead + chunk_buffers(config, m_stride) * m_stride),
                       min_slot, max_slot)),

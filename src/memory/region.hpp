@@ -3,10 +3,11 @@
 // One mapping of anonymous memory: what arenas are made of.
 //
 // Pages: 2 MiB huge pages when the system has enough free ones, else transparent huge
-// pages are asked for, else ordinary pages. Placement: bound to a NUMA node when one is
-// asked for, through hwloc (whose topology is loaded, once a process, only then: it costs
-// milliseconds); a machine that cannot bind gives unbound memory. note() says what was
-// wished for and not given.
+// pages are asked for, else ordinary pages.
+// Placement: on a NUMA node when one is asked for (on others only when that one is full),
+// through hwloc, whose topology is loaded, once a process, only then: it costs
+// milliseconds. A machine that cannot do it gives memory from anywhere.
+// note() says what was wished for and not given.
 //
 // Base and length are multiples of region_unit, whichever pages are behind.
 // Threads: a region belongs to its owner; map() may run in any thread.

@@ -1,1 +1,2 @@
 # Build rules of test/unit/; included by the top-level Makefile.am.
+include test/unit/memory/local.mk

@@ -1,0 +1,15 @@
+# Unit tests of src/memory; included by test/unit/local.mk.
+
+check_PROGRAMS += test/unit/memory/memory_test
+TESTS          += test/unit/memory/memory_test
+test_unit_memory_memory_test_CPPFLAGS = $(AM_CPPFLAGS) -DBOOST_TEST_DYN_LINK $(BOOST_CPPFLAGS)
+test_unit_memory_memory_test_LDADD    = src/memory/libbe_memory.la $(BOOST_TEST_LIBS)
+test_unit_memory_memory_test_SOURCES  = \
+	test/unit/memory/arena_random_test.cpp \
+	test/unit/memory/arena_test.cpp \
+	test/unit/memory/fake_registrar.hpp \
+	test/unit/memory/main.cpp \
+	test/unit/memory/page_map_test.cpp \
+	test/unit/memory/pool_test.cpp \
+	test/unit/memory/region_test.cpp \
+	test/unit/memory/size_class_test.cpp
