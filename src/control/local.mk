@@ -10,16 +10,26 @@ src_control_libbe_control_la_SOURCES = \
 	src/control/auth.hpp \
 	src/control/codec.cpp \
 	src/control/codec.hpp \
+	src/control/connection.cpp \
+	src/control/connection.hpp \
 	src/control/counters.cpp \
 	src/control/counters.hpp \
+	src/control/dial.cpp \
+	src/control/dial.hpp \
 	src/control/frame.cpp \
 	src/control/frame.hpp \
+	src/control/listener.cpp \
+	src/control/listener.hpp \
 	src/control/logger.cpp \
 	src/control/logger.hpp \
 	src/control/messages.hpp \
+	src/control/node.cpp \
 	src/control/node.hpp \
 	src/control/process.cpp \
 	src/control/process.hpp \
+	src/control/reactor.cpp \
+	src/control/reactor.hpp \
+	src/control/reactor_events.cpp \
 	src/control/reason.cpp \
 	src/control/reason.hpp \
 	src/control/session.cpp \

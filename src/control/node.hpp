@@ -96,7 +96,11 @@ public:
 private:
     Node();
 
+    bool is_inherited() const noexcept;
+    void refuse_if_inherited() const;
+
     std::shared_ptr<Reactor> m_reactor;
+    unsigned m_generation; // see process_generation()
 };
 
 } // namespace be::control

@@ -34,7 +34,8 @@ void track_descriptor(int fd);
 void untrack_descriptor(int fd) noexcept;
 
 // `open` returns a new descriptor, or -1 with errno, which is kept.
-template<class Open> int open_tracked(Open &&open)
+template<class Open>
+int open_tracked(Open &&open)
 {
     std::lock_guard lock(process_mutex());
     int fd = open();
@@ -45,7 +46,8 @@ template<class Open> int open_tracked(Open &&open)
 }
 
 // `close` closes `fd`.
-template<class Close> void close_tracked(int fd, Close &&close) noexcept
+template<class Close>
+void close_tracked(int fd, Close &&close) noexcept
 {
     std::lock_guard lock(process_mutex());
     untrack_descriptor(fd);

@@ -278,32 +278,4 @@ void Session::finish(Reason reason, const std::string &detail)
     emit({.kind = SessionEvent::Kind::closed, .reason = reason, .detail = detail});
 }
 
-const char *to_string(Session::State state) noexcept
-{
-    switch (state) {
-    case Session::State::challenge_wait:
-        return "waiting for Challenge";
-    case Session::State::hello_wait:
-        return "waiting for Hello";
-    case Session::State::welcome_wait:
-        return "waiting for Welcome";
-    case Session::State::connect_wait:
-        return "waiting for Connect";
-    case Session::State::accept_wait:
-        return "waiting for Accept";
-    case Session::State::deciding:
-        return "deciding on Connect";
-    case Session::State::confirming:
-        return "deciding on Accept";
-    case Session::State::ready_wait:
-        return "waiting for Ready";
-    case Session::State::established:
-        return "established";
-    case Session::State::closed:
-        return "closed";
-    }
-
-    return "unknown";
-}
-
 } // namespace be::control

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Drives one Session over one connected socket: reads, writes, keeps its time,
+// and closes the stream in order. Control thread only.
+
+#pragma once
+
+#include "control/counters.hpp"
+#include "control/session.hpp"
+#include "control/socket.hpp"
+
+#include <array>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace be::control {
+
+class Connection : public std::enable_shared_from_this<Connection> {
+public:
+    // Where events go. Both calls may lead back into the connection.
+    class Owner {
+    public:
+        virtual void on_event(Connection &connection, const SessionEvent &event) = 0;
+
+        // The socket is done with; the owner lets go of the connection.
+        virtual void on_gone(Connection &connection) = 0;
+
+    protected:
+        ~Owner() = default;
+    };
+
+    // How long a session that is over may take to send its last message and to
+    // see the peer close.
+    static constexpr auto linger_time = std::chrono::seconds(1);
+
+    // `peer` names the other side in messages. `half_open`, if any, is released
+    // by announce() or with the socket.
+    Connection(Owner &owner, LiveCounters &counters, asio::io_context &context,
+               std::unique_ptr<Socket> socket, Session session, ConnectionId id,
+               std::string peer, std::shared_ptr<void> half_open);
+    ~Connection();
+
+    // Call once, when the owner can find the connection by its id.
+    void start();
+
+    // Applies a local decision to the session and lets its consequences happen.
+    void act(const std::function<void(Session &)> &decide) noexcept;
+
+    // Keeps `token` until everything queued so far has been handed to the kernel
+    // or the connection is gone.
+    void hold_until_flushed(std::shared_ptr<void> token);
+
+    // Lets go of the socket without ado.
+    void abort() noexcept;
+
+    // Ends the session because of a fault on this side.
+    void fail(const std::string &detail) noexcept;
+
+    // From here on a fabric knows of this connection, and it is not half open any
+    // more.
+    void announce() noexcept
+    {
+        m_announced = true;
+        m_half_open.reset();
+    }
+
+    bool announced() const noexcept
+    {
+        return m_announced;
+    }
+
+    ConnectionId id() const noexcept
+    {
+        return m_id;
+    }
+
+    const std::string &peer() const noexcept
+    {
+        return m_peer;
+    }
+
+    const Session &session() const noexcept
+    {
+        return m_session;
+    }
+
+private:
+    using Clock = Session::Clock;
+
+    template<class Handler>
+    void guarded(Handler &&handler) noexcept;
+    void step();
+    void dispatch_events();
+    void account();
+    void read();
+    void on_read(const ErrorCode &error, std::size_t bytes);
+    void write();
+    void on_written(const ErrorCode &error, std::size_t bytes);
+    void arm_timer();
+    void on_timer();
+    Clock::time_point deadline() const noexcept;
+
+    Owner &m_owner;
+    LiveCounters &m_counters;
+    std::unique_ptr<Socket> m_socket; // null when gone
+    Session m_session;
+    ConnectionId m_id;
+    std::string m_peer;
+    std::shared_ptr<void> m_half_open;
+    bool m_announced = false;
+    std::shared_ptr<void> m_flush_token;
+
+    std::array<std::uint8_t, 4096> m_input;
+    std::vector<std::uint8_t> m_writing; // handed to the socket, from m_written on
+    std::size_t m_written = 0;
+    bool m_write_active   = false;
+    bool m_write_failed   = false; // the peer takes nothing any more
+    bool m_peer_ended     = false; // nothing more will come from the peer
+
+    asio::steady_timer m_timer;
+    Clock::time_point m_armed_for    = Clock::time_point::max();
+    Clock::time_point m_linger_until = Clock::time_point::max();
+
+    std::uint64_t m_counted_in  = 0; // messages of the session already in m_counters
+    std::uint64_t m_counted_out = 0;
+};
+
+} // namespace be::control

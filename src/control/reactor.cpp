@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The control thread and the calls that other threads make into it.
+
+#include "control/reactor.hpp"
+
+#include "control/logger.hpp"
+
+#include <pthread.h>
+#include <signal.h>
+
+#include <exception>
+#include <future>
+#include <stdexcept>
+
+namespace be::control {
+
+namespace {
+
+// How long detach() waits for its Goodbyes to reach the kernel.
+constexpr auto flush_time = std::chrono::milliseconds(200);
+
+// A new thread inherits the mask: signals are the application's business. Those
+// that a thread raises by its own fault stay open, for the sake of crash reports.
+class SignalsBlocked {
+public:
+    SignalsBlocked()
+    {
+        sigset_t all;
+        sigfillset(&all);
+        for (int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT}) {
+            sigdelset(&all, fault);
+        }
+        pthread_sigmask(SIG_SETMASK, &all, &m_previous);
+    }
+
+    ~SignalsBlocked()
+    {
+        pthread_sigmask(SIG_SETMASK, &m_previous, nullptr);
+    }
+
+    SignalsBlocked(const SignalsBlocked &)            = delete;
+    SignalsBlocked &operator=(const SignalsBlocked &) = delete;
+
+private:
+    sigset_t m_previous;
+};
+
+} // namespace
+
+Reactor::Reactor() : m_work(m_context.get_executor())
+{
+}
+
+void Reactor::start()
+{
+    SignalsBlocked blocked;
+    m_thread = std::thread([self = shared_from_this()] { self->run(); });
+}
+
+void Reactor::run() noexcept
+{
+    m_thread_id = std::this_thread::get_id();
+    pthread_setname_np(pthread_self(), "be_control");
+
+    for (;;) {
+        try {
+            m_context.run();
+            break;
+        } catch (const std::exception &error) {
+            log(Level::error, std::string("control thread: ") + error.what());
+        } catch (...) {
+            log(Level::error, "control thread: unknown exception");
+        }
+    }
+
+    shut_down();
+}
+
+bool Reactor::on_control_thread() const noexcept
+{
+    return m_thread_id.load() == std::this_thread::get_id();
+}
+
+// Runs `work` on the control thread and returns its result, or throws what it
+// throws.
+template<class Work>
+auto Reactor::run_there(Work work) -> std::invoke_result_t<Work>
+{
+    if (on_control_thread()) {
+        return work();
+    }
+
+    using Task  = std::packaged_task<std::invoke_result_t<Work>()>;
+    auto task   = std::make_shared<Task>(std::move(work));
+    auto result = task->get_future();
+    asio::post(m_context, [task] { (*task)(); });
+    return result.get();
+}
+
+// Runs `work` on the control thread, later.
+template<class Work>
+void Reactor::post(Work work)
+{
+    asio::post(m_context, std::move(work));
+}
+
+void Reactor::stop()
+{
+    run_there([this] {
+        while (!m_fabrics.empty()) {
+            end_fabric(m_fabrics.begin()->first, nullptr);
+        }
+        m_work.reset();
+        m_context.stop();
+    });
+
+    if (on_control_thread()) {
+        m_thread.detach();
+    } else {
+        m_thread.join();
+    }
+}
+
+Address Reactor::listen(const Address &ip, const ListenOptions &options)
+{
+    return run_there([&] {
+        auto &listener = m_listeners[ip.ip];
+        if (!listener) {
+            auto on_accept = [this, timeout = options.handshake_timeout](auto socket,
+                                                                         const auto &peer,
+                                                                         auto half_open) {
+                on_incoming(std::move(socket), peer, std::move(half_open), timeout);
+            };
+            try {
+                listener = std::make_shared<Listener>(m_context, m_counters, ip, options,
+                                                      on_accept);
+            } catch (...) {
+                m_listeners.erase(ip.ip);
+                throw;
+            }
+            listener->start();
+        }
+        return listener->address();
+    });
+}
+
+void Reactor::attach(const Identity &identity, Sink *sink, const Settings &settings)
+{
+    run_there([&] {
+        std::lock_guard lock(m_fabrics_mutex);
+        auto [position, is_new] = m_fabrics.try_emplace(identity.fabric_id);
+        if (!is_new) {
+            throw std::invalid_argument("control channel: a fabric with the id " +
+                                        std::to_string(identity.fabric_id) +
+                                        " is attached already");
+        }
+        position->second = {{identity, settings}, sink};
+    });
+}
+
+void Reactor::detach(std::uint64_t fabric_id)
+{
+    auto flushed = std::make_shared<std::promise<void>>();
+    auto future  = flushed->get_future();
+
+    // Fulfilled when the last connection that holds the token has let it go.
+    std::shared_ptr<void> token(nullptr, [flushed](void *) { flushed->set_value(); });
+
+    run_there([&] { end_fabric(fabric_id, token); });
+    token.reset();
+    if (!on_control_thread()) {
+        future.wait_for(flush_time);
+    }
+}
+
+std::optional<LocalFabric> Reactor::find_fabric(std::uint64_t fabric_id)
+{
+    std::lock_guard lock(m_fabrics_mutex);
+    auto position = m_fabrics.find(fabric_id);
+
+    if (position == m_fabrics.end()) {
+        return std::nullopt;
+    }
+    return position->second.local;
+}
+
+ConnectionId Reactor::connect(std::uint64_t local_fabric, const Address &remote,
+                              const Identity &remote_identity, const ConnectInfo &mine)
+{
+    auto local = find_fabric(local_fabric);
+    if (!local) {
+        throw std::invalid_argument("control channel: connect from fabric " +
+                                    std::to_string(local_fabric) +
+                                    ", which is not attached");
+    }
+
+    auto id      = m_next_id.fetch_add(1, std::memory_order_relaxed);
+    auto request = Dial::Request{id, *local, remote, remote_identity, mine};
+    post([this, request = std::move(request)] {
+        if (sink_of(request.local.identity.fabric_id) == nullptr) {
+            return; // detached meanwhile: nobody is left to hear of it
+        }
+        auto dial = std::make_shared<Dial>(*this, m_context, request);
+        m_dials.emplace(request.id, dial);
+        LiveCounters::add(m_counters.dialed);
+        dial->attempt();
+    });
+    return id;
+}
+
+void Reactor::decide(ConnectionId id, const char *what,
+                     std::function<bool(Session &)> decision)
+{
+    post([this, id, what, decision = std::move(decision)] {
+        auto position = m_connections.find(id);
+        if (position == m_connections.end()) {
+            return;
+        }
+
+        auto connection = position->second;
+        connection->act([&](Session &session) {
+            if (!decision(session) && !session.finished()) {
+                log_limited(Level::warning, std::string(what) +
+                                                    "() ignored: connection with " +
+                                                    connection->peer() + " is " +
+                                                    to_string(session.state()));
+            }
+        });
+    });
+}
+
+void Reactor::accept(ConnectionId id, const ConnectInfo &mine)
+{
+    decide(id, "accept", [mine](Session &session) { return session.accept(mine); });
+}
+
+void Reactor::ready(ConnectionId id)
+{
+    decide(id, "ready", [](Session &session) { return session.ready(); });
+}
+
+void Reactor::refuse(ConnectionId id, Reason reason, const std::string &text)
+{
+    decide(id, "refuse",
+           [reason, text](Session &session) { return session.refuse(reason, text); });
+    post([this, id, text] { end_dial(id, Reason::local, "refused here: " + text); });
+}
+
+void Reactor::close(ConnectionId id, bool goodbye)
+{
+    static const std::string detail = "closed here";
+
+    decide(id, "close",
+           [goodbye](Session &session) { return session.close(goodbye, detail); });
+    post([this, id] { end_dial(id, Reason::local, detail); });
+}
+
+} // namespace be::control
