@@ -125,7 +125,7 @@ void Fabric::operation_done(Peer &peer, BulkOperation &operation)
     const be_status_t status = operation.status;
     void *completion         = operation.completion;
     if (operation.staging != nullptr) {
-        if (operation.unpack_func != nullptr && status == BE_OK) {
+        if (operation.kind == BulkOperation::Kind::get && status == BE_OK) {
             m_counters.bytes_copied += operation.unpack_length;
             m_callbacks.unpack(m_callbacks.arg, operation.unpack_func,
                                operation.unpack_arg, operation.staging,

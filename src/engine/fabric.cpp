@@ -95,16 +95,10 @@ Fabric::Fabric(Device &device, std::uint8_t port, const be_fabric_config_t &conf
                               std::max<std::size_t>(config.segment_size,
                                                     BE_AM_MAX_HEADER),
                .cap = staging_buffers}),
-    m_flow(flow_config()),
+    m_flow(flow_config(post_first_receives())),
     m_node(control::Node::acquire())
 {
     learn_max_inline();
-    refill_receives();
-    if (m_receives.posted() == 0) {
-        throw std::runtime_error(
-                fmt::format("{}: no receive could be posted, {} were asked for",
-                            device.context().device(), config.rx_capacity));
-    }
     open_event_fd();
     try {
         control::ListenOptions options;
@@ -152,12 +146,26 @@ Fabric::~Fabric()
     ::close(m_epoll);
 }
 
-core::FlowConfig Fabric::flow_config() const
+// Those that the protocol starts with; it hears of later ones from refill_receives().
+unsigned Fabric::post_first_receives()
+{
+    int error = 0;
+    if (m_receives.post(&error) == 0) {
+        throw std::runtime_error(
+                fmt::format("{}: no receive could be posted, {} were asked for: {}",
+                            m_device.context().device(), m_config.rx_capacity,
+                            error != 0 ? std::system_category().message(error) :
+                                         "no memory for them"));
+    }
+    return m_receives.posted();
+}
+
+core::FlowConfig Fabric::flow_config(unsigned posted) const
 {
     core::FlowConfig flow;
-    flow.pool.capacity     = m_config.rx_capacity;
+    flow.pool.capacity     = posted;
     flow.pool.max_capacity = max_receives(m_config);
-    flow.pool.floor        = std::min(2u, m_config.rx_capacity);
+    flow.pool.floor        = std::min(2u, posted);
     flow.pool.max_peers    = notice_receives / notices_per_peer;
     flow.window.quantum    = static_cast<std::uint32_t>(m_config.chunk);
     flow.window.port       = std::max<std::uint64_t>(m_config.window, 2 * m_config.chunk);

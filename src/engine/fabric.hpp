@@ -155,7 +155,8 @@ private:
     };
 
     // fabric.cpp
-    core::FlowConfig flow_config() const;
+    unsigned post_first_receives();
+    core::FlowConfig flow_config(unsigned posted) const;
     verbs::QueuePairCapacity queue_capacity(unsigned max_inline) const;
     void learn_max_inline();
     void open_event_fd();

@@ -156,7 +156,7 @@ Fabric::send_packed(Peer &peer, std::uint8_t am_id, be_pack_func_t pack, void *a
     if (fits) {
         m_staging.put(staging);
     }
-    return status == BE_OK ? static_cast<ssize_t>(length) : status;
+    return status == BE_OK ? static_cast<ssize_t>(length) : static_cast<ssize_t>(status);
 }
 
 be_status_t Fabric::send_zero_copy(Peer &peer, std::uint8_t am_id, const void *header,

@@ -85,10 +85,11 @@ public:
     // Posts what is missing, as far as there are buffers. Returns how many; *error is 0 or errno of the device.
     unsigned post(int *error) noexcept;
 
-    // No buffer would be left to replace one that the receiver keeps.
+    // A buffer that its receiver keeps now could not be replaced: what is free is needed for
+    // the receives that are missing.
     bool exhausted() const noexcept
     {
-        return m_pool.available() == 0 && m_pool.size() >= m_max_buffers;
+        return m_pool.size() >= m_max_buffers && m_pool.available() < m_target - m_posted;
     }
 
     unsigned posted() const noexcept

@@ -128,7 +128,9 @@ std::optional<AsyncEvent> AsyncEvents::next() noexcept
     AsyncEvent result = {};
     result.type       = event.event_type;
     result.subject    = subject_of(event.event_type);
-    result.text       = m_table->event_type_str(event.event_type);
+    result.text       = m_table->event_type_str != nullptr ?
+                                m_table->event_type_str(event.event_type) :
+                                "asynchronous event";
     switch (result.subject) {
     case AsyncEvent::Subject::completion_queue:
         result.object = event.element.cq;

@@ -1,0 +1,7 @@
+# test/engine: fabrics on the software device through the C facade, without UCX.
+
+check_PROGRAMS += test/engine/fabric_test
+TESTS          += test/engine/fabric_test
+test_engine_fabric_test_SOURCES  = test/engine/fabric_test.cpp test/engine/world.hpp
+test_engine_fabric_test_CPPFLAGS = $(AM_CPPFLAGS) $(BOOST_CPPFLAGS) -DBOOST_TEST_DYN_LINK
+test_engine_fabric_test_LDADD    = src/engine/libbe_engine.la $(BOOST_TEST_LIBS)
