@@ -41,7 +41,15 @@ AC_DEFUN([BE_UCX_PROBES], [
     BE_UCX_MEMBER([struct uct_component], [rkey_compare], [BE_COMPONENT_HAS_RKEY_COMPARE])
     BE_UCX_MEMBER([struct uct_md_ops], [mem_attach], [BE_MD_HAS_MEM_ATTACH])
     BE_UCX_MEMBER([struct uct_md_ops], [mem_elem_pack], [BE_MD_HAS_MEM_ELEM])
+    BE_UCX_MEMBER([struct uct_md_ops], [is_sockaddr_accessible], [BE_MD_HAS_SOCKADDR])
+    BE_UCX_MEMBER([uct_md_attr_v2_t], [reg_alignment], [BE_MD_ATTR_HAS_REG_ALIGNMENT])
     BE_UCX_MEMBER([uct_iface_internal_ops_t], [iface_is_reachable_v2], [BE_IS_REACHABLE_V2])
+    BE_UCX_MEMBER([uct_iface_internal_ops_t], [iface_mem_element_pack],
+                  [BE_INTERNAL_HAS_MEM_ELEMENT_PACK])
+    BE_UCX_MEMBER([uct_iface_internal_ops_t], [ep_connect_to_ep_v2],
+                  [BE_INTERNAL_HAS_CONNECT_TO_EP_V2])
+    BE_UCX_MEMBER([uct_iface_internal_ops_t], [ep_is_connected],
+                  [BE_INTERNAL_HAS_IS_CONNECTED])
     BE_UCX_MEMBER([uct_iface_internal_ops_t], [iface_query_v2], [BE_INTERNAL_HAS_QUERY_V2])
     BE_UCX_MEMBER([uct_iface_internal_ops_t], [ep_get_device_ep], [BE_INTERNAL_HAS_DEVICE_EP])
     BE_UCX_MEMBER([uct_iface_internal_ops_t], [ep_outstanding_purge],
@@ -62,6 +70,12 @@ AC_DEFUN([BE_UCX_PROBES], [
     BE_UCX_ACCEPTS([md query fills uct_md_attr_v2_t], [BE_MD_QUERY_V2],
         [static ucs_status_t f(uct_md_h m, uct_md_attr_v2_t *a) { return UCS_OK; }],
         [uct_md_query_func_t g = f; (void)g;])
+    BE_UCX_ACCEPTS([md mkey_pack can export a key], [BE_MKEY_PACK_HAS_EXPORT],
+        [], [int flag = UCT_MD_MKEY_PACK_FLAG_EXPORT; (void)flag;])
+    BE_UCX_ACCEPTS([md flags tell what can be invalidated], [BE_MD_HAS_INVALIDATE_RMA],
+        [], [unsigned long flag = UCT_MD_FLAG_INVALIDATE_RMA; (void)flag;])
+    BE_UCX_ACCEPTS([configuration tables are read by their list entry], [BE_CONFIG_FILL_TAKES_ENTRY],
+        [], [ucs_config_global_list_entry_t *e = 0; (void)ucs_config_parser_fill_opts((void*)0, e, "", 0);])
     BE_UCX_ACCEPTS([UCT_EP_KEEPALIVE_CHECK_PARAM has one argument], [BE_KEEPALIVE_CHECK_1ARG],
         [static ucs_status_t f(unsigned flags) { UCT_EP_KEEPALIVE_CHECK_PARAM(flags); return UCS_OK; }],
         [(void)f;])
@@ -73,8 +87,7 @@ AC_DEFUN([BE_UCX_PROBES], [
     BE_UCX_ACCEPTS([ucs_rcache_get takes an alignment], [BE_RCACHE_GET_HAS_ALIGNMENT],
         [],
         [ucs_rcache_region_t *r; (void)ucs_rcache_get((ucs_rcache_t*)0, (void*)0, (size_t)0, (size_t)1, 0, (void*)0, &r);])
-    BE_UCX_ACCEPTS([ucs_rcache has shared default parameters], [BE_RCACHE_HAS_DEFAULT_PARAMS],
-        [], [ucs_rcache_params_t p; ucs_rcache_set_default_params(&p);])
+    BE_UCX_MEMBER([ucs_rcache_params_t], [alignment], [BE_RCACHE_PARAMS_HAS_ALIGNMENT])
     BE_UCX_MEMBER([ucs_rcache_ops_t], [merge], [BE_RCACHE_OPS_HAS_MERGE])
 
     CPPFLAGS=$be_save_CPPFLAGS

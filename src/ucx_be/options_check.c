@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* From the user's options to the engine's configuration, with every range checked. */
+#include "options.h"
+
+#include <math.h>
+
+enum {
+    RC_TIMEOUT_MAX      = 31, /* RC timeout exponent: five bits in the queue pair */
+    RX_MAX              = 1 << 20,
+    RX_MAX_PER_RX_QUEUE = 4
+};
+
+#define RC_TIMEOUT_UNIT 4.096e-6 /* seconds; InfiniBand specification, 9.7.6.1.3 */
+#define TIMEOUT_MAX     3600.0 /* seconds; a longer one is surely a mistake */
+#define TIMEOUT_MIN     0.01 /* seconds; less than a busy host's scheduling delays */
+
+/* A number of the configuration: accepted values (both ends included, then in words) and where it
+ * goes unless it is "auto". */
+typedef struct {
+    const char *name;
+    unsigned long value;
+    unsigned long min, max;
+    const char *accepted;
+    unsigned long *target;
+} number_t;
+
+static ucs_status_t take_numbers(const number_t *numbers, unsigned count)
+{
+    const number_t *number;
+
+    for (number = numbers; number < numbers + count; ++number) {
+        if (number->value == UCS_ULUNITS_AUTO) {
+            continue;
+        }
+
+        if ((number->value < number->min) || (number->value > number->max)) {
+            ucs_error("UCX_BE_%s=%lu is out of range: expected %s", number->name,
+                      number->value, number->accepted);
+            return UCS_ERR_INVALID_PARAM;
+        }
+
+        *number->target = number->value;
+    }
+
+    return UCS_OK;
+}
+
+static ucs_status_t take_time(const char *name, ucs_time_t value, double *seconds_p)
+{
+    double seconds = ucs_time_to_sec(value);
+
+    if (value == UCS_TIME_AUTO) {
+        return UCS_OK;
+    }
+
+    if ((value == UCS_TIME_INFINITY) || (seconds < TIMEOUT_MIN) ||
+        (seconds > TIMEOUT_MAX)) {
+        ucs_error("UCX_BE_%s=%.6gs is out of range: expected %gs to %gs", name,
+                  (value == UCS_TIME_INFINITY) ? INFINITY : seconds, TIMEOUT_MIN,
+                  TIMEOUT_MAX);
+        return UCS_ERR_INVALID_PARAM;
+    }
+
+    *seconds_p = seconds;
+    return UCS_OK;
+}
+
+/* The exponent of the RC timeout, rounded up. */
+static ucs_status_t take_rc_timeout(ucs_time_t value, uint8_t *exponent_p)
+{
+    double seconds = ucs_time_to_sec(value);
+    double longest = ldexp(RC_TIMEOUT_UNIT, RC_TIMEOUT_MAX);
+    int exponent   = 1;
+
+    if (value == UCS_TIME_AUTO) {
+        return UCS_OK;
+    }
+
+    if ((value == UCS_TIME_INFINITY) || (seconds <= 0) || (seconds > longest)) {
+        ucs_error(
+                "UCX_BE_TIMEOUT=%.6gs is out of range: expected more than 0 and at most "
+                "%.0fs",
+                (value == UCS_TIME_INFINITY) ? INFINITY : seconds, longest);
+        return UCS_ERR_INVALID_PARAM;
+    }
+
+    while (ldexp(RC_TIMEOUT_UNIT, exponent) < seconds) {
+        ++exponent;
+    }
+    *exponent_p = exponent;
+    return UCS_OK;
+}
+
+/* Values that are good alone but not together. */
+static ucs_status_t check_relations(const be_fabric_config_t *engine_config)
+{
+    if (engine_config->window < engine_config->chunk) {
+        ucs_error(
+                "UCX_BE_WINDOW=%zu is less than UCX_BE_CHUNK=%zu: expected at least one "
+                "chunk",
+                engine_config->window, engine_config->chunk);
+        return UCS_ERR_INVALID_PARAM;
+    }
+
+    if (engine_config->rx_max < engine_config->rx_capacity) {
+        ucs_error(
+                "UCX_BE_RX_MAX=%u is less than UCX_BE_RX_QUEUE_LEN=%u: expected at least "
+                "as many",
+                engine_config->rx_max, engine_config->rx_capacity);
+        return UCS_ERR_INVALID_PARAM;
+    }
+
+    return UCS_OK;
+}
+
+ucs_status_t uct_be_options_to_engine(const uct_be_iface_config_t *config,
+                                      const be_port_info_t *port,
+                                      be_fabric_config_t *engine_config)
+{
+    be_fabric_config_t *engine = engine_config;
+    unsigned long segment_size, rx_queue, rx_max, tx_queue, window, chunk, max_inline;
+    unsigned long retry_count, traffic_class, service_level;
+    unsigned long gid_index = ULONG_MAX;
+    ucs_status_t status;
+
+    be_fabric_config_defaults(port, engine);
+    segment_size  = engine->segment_size;
+    rx_queue      = engine->rx_capacity;
+    tx_queue      = engine->tx_queue;
+    window        = engine->window;
+    chunk         = engine->chunk;
+    max_inline    = engine->max_inline;
+    retry_count   = engine->retry_count;
+    traffic_class = engine->traffic_class;
+    service_level = engine->service_level;
+    /* As the engine's defaults are to each other. */
+    rx_max = ucs_min((unsigned long)RX_MAX_PER_RX_QUEUE * config->rx_queue_len, RX_MAX);
+
+    {
+        const number_t numbers[] = {
+                {"SEG_SIZE", config->segment_size, 1024, 256 * UCS_KBYTE,
+                 "1k to 256k bytes", &segment_size},
+                {"RX_QUEUE_LEN", config->rx_queue_len, 64, 32768, "64 to 32768",
+                 &rx_queue},
+                {"RX_MAX", config->rx_max, 64, RX_MAX, "auto or 64 to 1048576", &rx_max},
+                {"TX_QUEUE_LEN", config->tx_queue_len, 16, 16384, "16 to 16384",
+                 &tx_queue},
+                {"WINDOW", config->window, UCS_KBYTE, UCS_GBYTE, "auto or 1k to 1g bytes",
+                 &window},
+                {"CHUNK", config->chunk, UCS_KBYTE, UCS_GBYTE, "auto or 1k to 1g bytes",
+                 &chunk},
+                {"MAX_INLINE", config->max_inline, 0, 1024, "auto or 0 to 1024 bytes",
+                 &max_inline},
+                {"RETRY_COUNT", config->retry_count, 0, 6, "auto or 0 to 6",
+                 &retry_count},
+                {"TRAFFIC_CLASS", config->traffic_class, 0, 255, "auto or 0 to 255",
+                 &traffic_class},
+                {"SL", config->service_level, 0, 15, "auto or 0 to 15", &service_level},
+                {"GID_INDEX", config->gid_index, 0, 255, "auto or 0 to 255", &gid_index}};
+
+        status = take_numbers(numbers, ucs_static_array_size(numbers));
+    }
+
+    if ((status != UCS_OK) ||
+        ((status = take_rc_timeout(config->timeout, &engine->timeout)) != UCS_OK) ||
+        ((status = take_time("PEER_TIMEOUT", config->peer_timeout,
+                             &engine->peer_timeout)) != UCS_OK) ||
+        ((status = take_time("CONNECT_TIMEOUT", config->connect_timeout,
+                             &engine->connect_timeout)) != UCS_OK)) {
+        return status;
+    }
+
+    engine->segment_size  = segment_size;
+    engine->rx_capacity   = rx_queue;
+    engine->rx_max        = rx_max;
+    engine->tx_queue      = tx_queue;
+    engine->window        = window;
+    engine->chunk         = chunk;
+    engine->max_inline    = max_inline;
+    engine->retry_count   = retry_count;
+    engine->traffic_class = traffic_class;
+    engine->service_level = service_level;
+    if (config->path_mtu != 0) {
+        engine->path_mtu = config->path_mtu;
+    }
+    if (gid_index != ULONG_MAX) {
+        engine->gid_index = gid_index;
+    }
+    return check_relations(engine);
+}
