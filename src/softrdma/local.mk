@@ -1,1 +1,76 @@
-# Build rules of src/softrdma/; included by the top-level Makefile.am.
+# src/softrdma: the software RDMA device. Includes nothing of the rest; preloaded, or loaded by src/verbs.
+
+module_LTLIBRARIES += src/softrdma/libsoftrdma.la
+src_softrdma_libsoftrdma_la_CPPFLAGS = $(AM_CPPFLAGS) $(VERBS_CPPFLAGS)
+src_softrdma_libsoftrdma_la_LDFLAGS = \
+	$(AM_LDFLAGS) -module -avoid-version -shared -Wl,-z,defs -Wl,-z,nodelete \
+	-Wl,--version-script=$(srcdir)/src/softrdma/exports.map
+src_softrdma_libsoftrdma_la_DEPENDENCIES = src/softrdma/exports.map
+src_softrdma_libsoftrdma_la_LIBADD = -ldl -lpthread
+src_softrdma_libsoftrdma_la_SOURCES = \
+	src/softrdma/ah.h \
+	src/softrdma/atomic.cpp \
+	src/softrdma/channel.cpp \
+	src/softrdma/channel.h \
+	src/softrdma/clock.h \
+	src/softrdma/context.cpp \
+	src/softrdma/context.h \
+	src/softrdma/cq.cpp \
+	src/softrdma/cq.h \
+	src/softrdma/cq_ex.cpp \
+	src/softrdma/cq_push.cpp \
+	src/softrdma/deliver.cpp \
+	src/softrdma/device.cpp \
+	src/softrdma/device.h \
+	src/softrdma/events.cpp \
+	src/softrdma/events.h \
+	src/softrdma/execute.cpp \
+	src/softrdma/execute.h \
+	src/softrdma/exports.h \
+	src/softrdma/exports_device.cpp \
+	src/softrdma/exports_memory.cpp \
+	src/softrdma/exports_queue.cpp \
+	src/softrdma/guard.cpp \
+	src/softrdma/guard.h \
+	src/softrdma/id_table.h \
+	src/softrdma/interpose.cpp \
+	src/softrdma/interpose.h \
+	src/softrdma/layout.h \
+	src/softrdma/limits.h \
+	src/softrdma/log.cpp \
+	src/softrdma/log.h \
+	src/softrdma/mr.cpp \
+	src/softrdma/mr.h \
+	src/softrdma/operation.h \
+	src/softrdma/peer.cpp \
+	src/softrdma/peer.h \
+	src/softrdma/process.cpp \
+	src/softrdma/process.h \
+	src/softrdma/qp.cpp \
+	src/softrdma/qp.h \
+	src/softrdma/qp_builder.cpp \
+	src/softrdma/qp_builder.h \
+	src/softrdma/qp_masks.cpp \
+	src/softrdma/qp_masks.h \
+	src/softrdma/qp_request.h \
+	src/softrdma/qp_send.cpp \
+	src/softrdma/qp_state.cpp \
+	src/softrdma/real.cpp \
+	src/softrdma/registry.cpp \
+	src/softrdma/registry.h \
+	src/softrdma/rq.cpp \
+	src/softrdma/rq.h \
+	src/softrdma/segment.cpp \
+	src/softrdma/segment.h \
+	src/softrdma/service.cpp \
+	src/softrdma/service.h \
+	src/softrdma/settings.cpp \
+	src/softrdma/settings.h \
+	src/softrdma/shared_lock.cpp \
+	src/softrdma/shared_lock.h \
+	src/softrdma/srq.cpp \
+	src/softrdma/srq.h \
+	src/softrdma/transfer.cpp \
+	src/softrdma/transfer.h
+
+EXTRA_DIST += src/softrdma/exports.map

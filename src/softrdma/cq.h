@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Completion queues. The ring lies in the owner's segment; whoever executes an operation, in any
+// process, adds the completion under the queue's shared lock. The owner polls without it: an entry is
+// complete when its turn says so.
+//
+// Thread rules: push_completion(): any thread of any process, inside an execution_guard toward the owner
+// unless it is this process. completion_queue: any thread of the owner.
+#pragma once
+
+#include "process.h"
+
+#include <infiniband/verbs.h>
+
+#include <memory>
+#include <mutex>
+
+namespace softrdma {
+
+struct device_context;
+class queue_pair;
+
+// Adds a completion and wakes the owner if it asked for that. A full queue is an overrun: the owner gets
+// IBV_EVENT_CQ_ERR.
+void push_completion(process &me, peer &to, uint32_t cq, const completion &entry);
+
+class completion_queue : public ibv_cq_ex {
+public:
+    // Null with errno.
+    static completion_queue *create(device_context &context, uint32_t cqe, void *cq_context,
+                                    ibv_comp_channel *channel);
+
+    static completion_queue *from(ibv_cq *cq)
+    {
+        return static_cast<completion_queue *>(reinterpret_cast<ibv_cq_ex *>(cq));
+    }
+
+    ibv_cq *verbs()
+    {
+        return reinterpret_cast<ibv_cq *>(static_cast<ibv_cq_ex *>(this));
+    }
+
+    // Up to `wanted` completions; the number of them, or -1 after an overrun.
+    int poll(int wanted, ibv_wc *wc);
+
+    // One completion for the ibv_cq_ex readers. 0, ENOENT when there is none, EIO after an overrun.
+    int poll_extended();
+
+    void arm(bool solicited_only);
+
+    // The application took one of its events out of the channel.
+    void event_read();
+
+    int resize(uint32_t cqe);
+
+    // 0 or EBUSY. Waits for the application to acknowledge its events, then frees the object.
+    int destroy();
+
+    // Drops what is queued of that queue pair and gives its receives back.
+    void purge(const queue_pair &qp);
+
+    // Raises the event of an overrun that a producer reported.
+    void check_overrun();
+
+    uint32_t index() const
+    {
+        return m_index;
+    }
+
+    // Queue pairs that use it, each counted once for sending and once for receiving.
+    std::atomic<uint32_t> users{0};
+
+    event_target events;
+    completion current; // of the ibv_cq_ex readers
+
+    // Only for create(): make_shared needs it.
+    completion_queue(process &owner, uint32_t index) :
+        ibv_cq_ex{}, current{}, m_owner(owner), m_index(index),
+        m_shared(owner.seg.base()->cqs[index])
+    {
+    }
+
+private:
+    bool next(completion &entry);
+    void after_poll(bool any);
+
+    process &m_owner;
+    const uint32_t m_index;
+    cq_shared &m_shared;
+    std::mutex m_mutex; // pollers
+    bool m_error_raised = false;
+};
+
+// Entry points of the context.
+int poll_cq(ibv_cq *cq, int count, ibv_wc *wc);
+int req_notify_cq(ibv_cq *cq, int solicited_only);
+ibv_cq_ex *create_cq_ex(ibv_context *context, ibv_cq_init_attr_ex *attr);
+
+// Sets the readers of ibv_cq_ex (cq_ex.cpp).
+void set_cq_readers(ibv_cq_ex &cq);
+
+} // namespace softrdma

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The producer's side of a completion queue.
+#include "cq.h"
+
+#include "log.h"
+
+namespace softrdma {
+namespace {
+
+// Unread events of one queue in its channel. More tell the application nothing new, and so the pipe
+// (512 to 8192 events, by its kernel limits) cannot fill up with the events of one queue.
+constexpr int32_t unread_events = 4;
+
+cqe *ring_of(segment_layout *where, const cq_shared &cq)
+{
+    return at_offset<cqe>(where, cq.ring);
+}
+
+// A producer that died between publishing an entry and counting it.
+void repair(segment_layout *where, cq_shared &cq)
+{
+    const cqe &entry = ring_of(where, cq)[cq.tail & (cq.capacity - 1)];
+    if (entry.turn.load(std::memory_order_acquire) == cq.tail + 1) {
+        ++cq.tail;
+    }
+}
+
+bool has_room(cq_shared &cq)
+{
+    if (cq.tail - cq.head_seen < cq.capacity) {
+        return true;
+    }
+    cq.head_seen = cq.head.load(std::memory_order_acquire);
+    return cq.tail - cq.head_seen < cq.capacity;
+}
+
+bool wants_event(const cq_shared &cq, const completion &entry)
+{
+    switch (cq.armed.load(std::memory_order_relaxed)) {
+    case cq_armed_any:
+        return true;
+    case cq_armed_solicited:
+        return (entry.solicited != 0) || (entry.status != IBV_WC_SUCCESS);
+    default:
+        return false;
+    }
+}
+
+} // namespace
+
+void push_completion(process &me, peer &to, uint32_t index, const completion &data)
+{
+    cq_shared &cq = to.segment->cqs[index];
+    bool fire     = false;
+    bool overrun  = false;
+    int fd        = -1;
+    uint64_t channel, cookie;
+
+    if (cq.lock.lock(me.token()) && (cq.valid.load(std::memory_order_relaxed) != 0)) {
+        repair(to.segment, cq);
+    }
+    if (cq.valid.load(std::memory_order_relaxed) == 0) {
+        cq.lock.unlock();
+        return;
+    }
+    if (has_room(cq)) {
+        cqe &entry = ring_of(to.segment, cq)[cq.tail & (cq.capacity - 1)];
+        entry.data = data;
+        entry.turn.store(cq.tail + 1, std::memory_order_release);
+        ++cq.tail;
+        if (wants_event(cq, data)) {
+            cq.armed.store(cq_not_armed, std::memory_order_relaxed);
+            fire = true;
+        }
+    } else {
+        overrun = cq.overrun.exchange(1, std::memory_order_relaxed) == 0;
+    }
+    fd      = cq.notify_fd;
+    channel = cq.channel;
+    cookie  = cq.cookie;
+    cq.lock.unlock();
+
+    if (fire && (fd >= 0)) {
+        // Counted after it was written: a producer that dies in between must not leave a count behind
+        // that keeps later events from being sent. The count may therefore be negative for a moment.
+        if (cq.unread.load(std::memory_order_relaxed) < unread_events) {
+            if (to.notify(fd, channel, cookie)) {
+                cq.unread.fetch_add(1, std::memory_order_relaxed);
+            } else {
+                SOFTRDMA_LOG_ONCE(warn, "a completion event of process %d could not be delivered",
+                                  to.pid);
+            }
+        }
+    }
+    if (overrun) {
+        to.ring_doorbell(me.reg.entry(to.slot).doorbell_fd);
+    }
+}
+
+} // namespace softrdma

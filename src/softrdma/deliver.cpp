@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Operations that consume a receive of the target: SEND and RDMA WRITE with immediate data.
+#include "operation.h"
+
+#include "ah.h"
+#include "cq.h"
+#include "device.h"
+#include "rq.h"
+
+#include <arpa/inet.h>
+#include <cerrno>
+#include <cstring>
+#include <endian.h>
+
+namespace softrdma {
+namespace {
+
+rq_shared &queue_of(const operation &op)
+{
+    return (op.target.srq != 0) ? op.to.segment->srqs[op.target.srq] : op.target.rq;
+}
+
+bool claim(const operation &op, claimed_receive &receive)
+{
+    if (!claim_receive(op.me.token(), op.to.segment, queue_of(op), receive)) {
+        return false;
+    }
+    if (receive.limit_reached) {
+        op.to.ring_doorbell(op.me.reg.entry(op.to.slot).doorbell_fd);
+    }
+    return true;
+}
+
+completion receive_completion(const operation &op, const claimed_receive &receive)
+{
+    bool shared = op.target.srq != 0;
+    completion entry{};
+    entry.wr_id     = receive.slot->wr_id;
+    entry.qp_num    = (op.to.slot << limits::qp_bits) | op.target_index;
+    entry.src_qp    = op.qp.qp_base.qp_num;
+    entry.opcode    = IBV_WC_RECV;
+    entry.slid      = op.me.config.ethernet ? 0 : static_cast<uint16_t>(first_lid + op.qp.device);
+    entry.kind      = shared ? queue_kind::shared_receive : queue_kind::receive;
+    entry.queue     = shared ? op.target.srq : op.target_index;
+    entry.slot      = receive.index;
+    entry.solicited = (op.wr.send_flags & IBV_SEND_SOLICITED) != 0;
+    entry.byte_len  = static_cast<uint32_t>(op.local.length);
+    if ((op.wr.opcode == IBV_WR_SEND_WITH_IMM) || (op.wr.opcode == IBV_WR_RDMA_WRITE_WITH_IMM)) {
+        entry.wc_flags = IBV_WC_WITH_IMM;
+        entry.imm_data = op.wr.imm_data;
+    }
+    return entry;
+}
+
+// Ends a receive with an error, which takes the target queue pair down with it.
+outcome receive_failed(const operation &op, completion &entry, ibv_wc_status responder,
+                       ibv_wc_status requester)
+{
+    entry.status   = static_cast<uint8_t>(responder);
+    entry.byte_len = 0;
+    push_completion(op.me, op.to, op.target.recv_cq, entry);
+    op.fail_target();
+    return outcome::failed(requester);
+}
+
+// The 40 bytes in front of a datagram: a GRH, or for RoCE an IPv4 header in its second half. Undefined
+// (here zero) when the sender's address has no GID.
+void fill_grh(const operation &op, char *grh)
+{
+    memset(grh, 0, limits::grh_bytes);
+    const ibv_ah_attr &address = address_handle::from(op.wr.wr.ud.ah)->attr;
+    if (!address.is_global) {
+        return;
+    }
+    ibv_gid source     = device_gid(op.me, op.qp.device);
+    const ibv_gid &gid = address.grh.dgid;
+    if (op.me.config.ethernet) {
+        char *ip       = grh + 20;
+        ip[0]          = 0x45;
+        ip[1]          = static_cast<char>(address.grh.traffic_class);
+        uint16_t total = htons(static_cast<uint16_t>(20 + 8 + 12 + 8 + op.local.length + 4));
+        memcpy(ip + 2, &total, sizeof(total));
+        ip[8] = static_cast<char>(address.grh.hop_limit);
+        ip[9] = 17; // UDP
+        memcpy(ip + 12, source.raw + 12, 4);
+        memcpy(ip + 16, gid.raw + 12, 4);
+        return;
+    }
+    ibv_grh header{};
+    header.version_tclass_flow = htobe32((6u << 28) | (uint32_t(address.grh.traffic_class) << 20) |
+                                         (address.grh.flow_label & 0xfffff));
+    header.paylen    = htobe16(static_cast<uint16_t>(op.local.length + 24));
+    header.next_hdr  = 0x1b;
+    header.hop_limit = address.grh.hop_limit;
+    header.sgid      = source;
+    header.dgid      = gid;
+    memcpy(grh, &header, sizeof(header));
+}
+
+// Puts the message where the receive says, or into a bounce buffer. 0 or an errno.
+int place(const operation &op, const memory_list &message, const memory_list &receive,
+          completion &entry)
+{
+    rq_shared &queue = queue_of(op);
+    if (!op.to.own && (message.length != 0) && (message.length <= op.me.config.eager)) {
+        entry.bounce = take_bounce(op.to.segment, queue);
+        if (entry.bounce != 0) {
+            gather(message, bounce_data(op.to.segment, queue, entry.bounce));
+            return 0;
+        }
+    }
+    return transfer(op.to, message, receive, message.length, direction::to_peer);
+}
+
+} // namespace
+
+outcome deliver_message(const operation &op)
+{
+    bool datagram   = op.datagram();
+    uint64_t length = op.local.length + (datagram ? limits::grh_bytes : 0);
+    claimed_receive receive;
+    if (!claim(op, receive)) {
+        return outcome::no_receive(op.target.min_rnr_timer);
+    }
+
+    completion entry = receive_completion(op, receive);
+    memory_list memory;
+    if (length > receive.slot->total) {
+        return receive_failed(op, entry, IBV_WC_LOC_LEN_ERR, IBV_WC_REM_INV_REQ_ERR);
+    }
+    if (!receive_memory(op.to.segment, queue_of(op), *receive.slot, memory)) {
+        return receive_failed(op, entry, IBV_WC_LOC_PROT_ERR, IBV_WC_REM_OP_ERR);
+    }
+
+    int failure;
+    if (datagram) {
+        char grh[limits::grh_bytes];
+        fill_grh(op, grh);
+        memory_list message;
+        message.add(reinterpret_cast<uint64_t>(grh), sizeof(grh));
+        for (unsigned i = 0; i < op.local.count; ++i) {
+            message.add(reinterpret_cast<uint64_t>(op.local.piece[i].iov_base),
+                        op.local.piece[i].iov_len);
+        }
+        entry.byte_len = static_cast<uint32_t>(length);
+        if (address_handle::from(op.wr.wr.ud.ah)->attr.is_global) {
+            entry.wc_flags |= IBV_WC_GRH;
+        }
+        failure = place(op, message, memory, entry);
+    } else {
+        failure = place(op, op.local, memory, entry);
+    }
+    if (failure != 0) {
+        return receive_failed(op, entry, IBV_WC_LOC_PROT_ERR,
+                              (failure == EPERM) ? IBV_WC_LOC_QP_OP_ERR : IBV_WC_REM_OP_ERR);
+    }
+    push_completion(op.me, op.to, op.target.recv_cq, entry);
+    return outcome::done(op.local.length);
+}
+
+outcome write_with_immediate(const operation &op, const memory_list &remote)
+{
+    // Claimed before a byte is written: a writer that finds no receive must not have changed anything.
+    claimed_receive receive;
+    if (!claim(op, receive)) {
+        return outcome::no_receive(op.target.min_rnr_timer);
+    }
+    completion entry = receive_completion(op, receive);
+    entry.opcode     = IBV_WC_RECV_RDMA_WITH_IMM;
+    int failure      = transfer(op.to, op.local, remote, remote.length, direction::to_peer);
+    if (failure != 0) {
+        return receive_failed(op, entry, IBV_WC_LOC_PROT_ERR,
+                              (failure == EPERM) ? IBV_WC_LOC_QP_OP_ERR : IBV_WC_REM_OP_ERR);
+    }
+    push_completion(op.me, op.to, op.target.recv_cq, entry);
+    return outcome::done(op.local.length);
+}
+
+} // namespace softrdma

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "execute.h"
+
+#include "ah.h"
+#include "device.h"
+#include "guard.h"
+#include "mr.h"
+#include "operation.h"
+
+#include <cerrno>
+
+namespace softrdma {
+namespace {
+
+bool writes_locally(ibv_wr_opcode opcode)
+{
+    return (opcode == IBV_WR_RDMA_READ) || (opcode == IBV_WR_ATOMIC_CMP_AND_SWP) ||
+           (opcode == IBV_WR_ATOMIC_FETCH_AND_ADD);
+}
+
+// The local pieces as addresses. False: an element fails the checks.
+bool local_memory(const queue_pair &qp, const ibv_send_wr &wr, memory_list &result)
+{
+    uint32_t rights = writes_locally(wr.opcode) ? IBV_ACCESS_LOCAL_WRITE : 0;
+    for (int i = 0; i < wr.num_sge; ++i) {
+        const ibv_sge &sge = wr.sg_list[i];
+        if (sge.length == 0) {
+            continue;
+        }
+        uint64_t addr = sge.addr;
+        if ((wr.send_flags & IBV_SEND_INLINE) == 0) {
+            addr = find_memory(qp.owner.seg.base(), sge.lkey, qp.pd_index, rights, sge.addr,
+                               sge.length);
+            if (addr == 0) {
+                return false;
+            }
+        }
+        result.add(addr, sge.length);
+    }
+    return true;
+}
+
+// Whether the target queue pair takes packets from this one.
+bool accepts(const queue_pair &qp, const ibv_send_wr &wr, const qp_shared &target, uint32_t device)
+{
+    uint32_t state = target.state.load(std::memory_order_seq_cst);
+    if ((state != IBV_QPS_RTR) && (state != IBV_QPS_RTS) && (state != IBV_QPS_SQD) &&
+        (state != IBV_QPS_SQE)) {
+        return false;
+    }
+    if ((target.type != static_cast<uint32_t>(qp.qp_base.qp_type)) || (target.device != device)) {
+        return false;
+    }
+    if (target.type == IBV_QPT_UD) {
+        // A key with the top bit set stands for the sender's own.
+        uint32_t key = wr.wr.ud.remote_qkey;
+        return target.qkey == (((key & 0x80000000u) != 0) ? qp.attributes.qkey : key);
+    }
+    return (target.dest_qpn == qp.qp_base.qp_num) && (target.dest_device == qp.device) &&
+           (target.rq_psn == qp.attributes.sq_psn);
+}
+
+uint32_t needed_access(ibv_wr_opcode opcode)
+{
+    switch (opcode) {
+    case IBV_WR_RDMA_READ:
+        return IBV_ACCESS_REMOTE_READ;
+    case IBV_WR_ATOMIC_CMP_AND_SWP:
+    case IBV_WR_ATOMIC_FETCH_AND_ADD:
+        return IBV_ACCESS_REMOTE_ATOMIC;
+    default:
+        return IBV_ACCESS_REMOTE_WRITE;
+    }
+}
+
+// A failed transfer as the requester sees it.
+outcome transfer_failed(const operation &op, int failure)
+{
+    if (failure == ESRCH) {
+        return outcome::no_response();
+    }
+    if (failure == EPERM) {
+        return outcome::failed(IBV_WC_LOC_QP_OP_ERR);
+    }
+    op.fail_target(IBV_EVENT_QP_FATAL);
+    return outcome::failed(IBV_WC_REM_OP_ERR);
+}
+
+outcome remote_access(const operation &op)
+{
+    const ibv_send_wr &wr = op.wr;
+    bool atomic           = (wr.opcode == IBV_WR_ATOMIC_CMP_AND_SWP) ||
+                  (wr.opcode == IBV_WR_ATOMIC_FETCH_AND_ADD);
+    uint64_t remote_addr = atomic ? wr.wr.atomic.remote_addr : wr.wr.rdma.remote_addr;
+    uint32_t rkey        = atomic ? wr.wr.atomic.rkey : wr.wr.rdma.rkey;
+    uint64_t length      = atomic ? sizeof(uint64_t) : op.local.length;
+    uint32_t access      = needed_access(wr.opcode);
+
+    // What the queue pair does not allow at all is an invalid request; what the key does not, an
+    // access error.
+    if (((op.target.access & access) == 0) || (atomic && (remote_addr % sizeof(uint64_t) != 0)) ||
+        (atomic && (op.local.length < sizeof(uint64_t)))) {
+        op.fail_target(IBV_EVENT_QP_REQ_ERR);
+        return outcome::failed(IBV_WC_REM_INV_REQ_ERR);
+    }
+    uint64_t addr = 0;
+    if (length != 0) {
+        addr = find_memory(op.to.segment, rkey, op.target.pd, access, remote_addr, length);
+        if (addr == 0) {
+            op.fail_target(IBV_EVENT_QP_ACCESS_ERR);
+            return outcome::failed(IBV_WC_REM_ACCESS_ERR);
+        }
+    }
+    if (atomic) {
+        return compare_or_add(op, addr);
+    }
+
+    memory_list remote;
+    remote.add(addr, length);
+    if (wr.opcode == IBV_WR_RDMA_WRITE_WITH_IMM) {
+        return write_with_immediate(op, remote);
+    }
+    direction way = (wr.opcode == IBV_WR_RDMA_READ) ? direction::from_peer : direction::to_peer;
+    int failure   = transfer(op.to, op.local, remote, length, way);
+    return (failure == 0) ? outcome::done(length) : transfer_failed(op, failure);
+}
+
+} // namespace
+
+void operation::fail_target(ibv_event_type event) const
+{
+    if (target.type != IBV_QPT_RC) {
+        return; // unreliable services drop what they do not like
+    }
+    target.cause.store(static_cast<uint32_t>(event) + 1, std::memory_order_release);
+    fail_target();
+}
+
+void operation::fail_target() const
+{
+    uint32_t state = target.state.load(std::memory_order_acquire);
+    while ((state != IBV_QPS_ERR) && (state != IBV_QPS_RESET)) {
+        if (target.state.compare_exchange_weak(state, IBV_QPS_ERR, std::memory_order_acq_rel)) {
+            break;
+        }
+    }
+    to.ring_doorbell(me.reg.entry(to.slot).doorbell_fd);
+}
+
+outcome execute(queue_pair &qp, const ibv_send_wr &wr)
+{
+    bool datagram = qp.qp_base.qp_type == IBV_QPT_UD;
+    process &me   = qp.owner;
+    memory_list local;
+    if (!local_memory(qp, wr, local)) {
+        return outcome::failed(IBV_WC_LOC_PROT_ERR);
+    }
+    if (local.length > (datagram ? limits::ud_bytes : limits::message_bytes)) {
+        return outcome::failed(IBV_WC_LOC_LEN_ERR);
+    }
+
+    uint32_t device = datagram ? address_handle::from(wr.wr.ud.ah)->device : qp.shared.dest_device;
+    uint32_t number = datagram ? wr.wr.ud.remote_qpn : qp.shared.dest_qpn;
+    uint32_t slot   = number >> limits::qp_bits;
+    uint32_t index  = number % limits::qps;
+    if ((device == no_device) || (slot >= limits::processes)) {
+        return outcome::no_response();
+    }
+
+    execution_guard guard(me.reg, slot);
+    peer *to = me.peers.find(slot);
+    if (to == nullptr) {
+        return outcome::no_response();
+    }
+    qp_shared &target = to->segment->qps[index];
+    if (!accepts(qp, wr, target, device)) {
+        return outcome::no_response();
+    }
+
+    operation op{me, qp, wr, local, *to, index, target};
+    if ((wr.opcode == IBV_WR_SEND) || (wr.opcode == IBV_WR_SEND_WITH_IMM)) {
+        return deliver_message(op);
+    }
+    return remote_access(op);
+}
+
+} // namespace softrdma

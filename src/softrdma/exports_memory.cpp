@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Exported functions: protection domains, memory regions, completion channels and queues.
+#include "exports.h"
+
+#include "channel.h"
+#include "cq.h"
+#include "mr.h"
+
+#include <cerrno>
+
+using namespace softrdma;
+
+namespace {
+
+process &owner_of(ibv_context *context)
+{
+    return *device_context::from(context)->owner;
+}
+
+ibv_mr *register_memory(ibv_pd *pd, void *addr, size_t length, uint64_t iova, unsigned access)
+{
+    SOFTRDMA_CHECK_USABLE(pd->context, nullptr);
+    return memory_region::create(owner_of(pd->context), pd, addr, length, iova, access);
+}
+
+} // namespace
+
+SOFTRDMA_EXPORT ibv_pd *ibv_alloc_pd(ibv_context *context)
+{
+    SOFTRDMA_FORWARD_IF(!is_ours(context), ibv_alloc_pd, "IBVERBS_1.1", context);
+    SOFTRDMA_CHECK_USABLE(context, nullptr);
+    auto *pd    = new ibv_pd{};
+    pd->context = context;
+    pd->handle  = owner_of(context).next_pd.fetch_add(1, std::memory_order_relaxed);
+    return pd;
+}
+
+SOFTRDMA_EXPORT int ibv_dealloc_pd(ibv_pd *pd)
+{
+    SOFTRDMA_FORWARD_IF(!is_ours(pd->context), ibv_dealloc_pd, "IBVERBS_1.1", pd);
+    SOFTRDMA_CHECK_USABLE(pd->context, EIO);
+    delete pd;
+    return 0;
+}
+
+SOFTRDMA_EXPORT ibv_mr *ibv_reg_mr(ibv_pd *pd, void *addr, size_t length, int access)
+{
+    SOFTRDMA_FORWARD_IF(!is_ours(pd->context), ibv_reg_mr, "IBVERBS_1.1", pd, addr, length, access);
+    return register_memory(pd, addr, length, reinterpret_cast<uint64_t>(addr), access);
+}
+
+SOFTRDMA_EXPORT ibv_mr *ibv_reg_mr_iova(ibv_pd *pd, void *addr, size_t length, uint64_t iova,
+                                        int access)
+{
+    SOFTRDMA_FORWARD_IF(!is_ours(pd->context), ibv_reg_mr_iova, "IBVERBS_1.7", pd, addr, length,
+                        iova, access);
+    return register_memory(pd, addr, length, iova, access);
+}
+
+SOFTRDMA_EXPORT ibv_mr *ibv_reg_mr_iova2(ibv_pd *pd, void *addr, size_t length, uint64_t iova,
+                                         unsigned access)
+{
+    SOFTRDMA_FORWARD_IF(!is_ours(pd->context), ibv_reg_mr_iova2, "IBVERBS_1.8", pd, addr, length,
+                        iova, access);
+    return register_memory(pd, addr, length, iova, access);
+}
+
+SOFTRDMA_EXPORT ibv_mr *ibv_reg_dmabuf_mr(ibv_pd *pd, uint64_t offset, size_t length, uint64_t iova,
+                                          int fd, int access)
+{
+    SOFTRDMA_FORWARD_IF(!is_ours(pd->context), ibv_reg_dmabuf_mr, "IBVERBS_1.12", pd, offset,
+                        length, iova, fd, access);
+    errno = EOPNOTSUPP;
+    return nullptr;
+}
+
+SOFTRDMA_EXPORT int ibv_rereg_mr(ibv_mr *mr, int flags, ibv_pd *pd, void *addr, size_t length,
+                                 int access)
+{
+    SOFTRDMA_FORWARD_IF(!is_ours(mr->context), ibv_rereg_mr, "IBVERBS_1.1", mr, flags, pd, addr,
+                        length, access);
+    SOFTRDMA_CHECK_USABLE(mr->context, IBV_REREG_MR_ERR_INPUT);
+    return memory_region::from(mr)->change(flags, pd, addr, length, access);
+}
+
+SOFTRDMA_EXPORT int ibv_dereg_mr(ibv_mr *mr)
+{
+    SOFTRDMA_FORWARD_IF(!is_ours(mr->context), ibv_dereg_mr, "IBVERBS_1.1", mr);
+    SOFTRDMA_CHECK_USABLE(mr->context, EIO);
+    memory_region::from(mr)->close();
+    return 0;
+}
+
+SOFTRDMA_EXPORT ibv_pd *ibv_import_pd(ibv_context *context, uint32_t handle)
+{
+    SOFTRDMA_FORWARD_IF(!is_ours(context), ibv_import_pd, "IBVERBS_1.10", context, handle);
+    errno = EOPNOTSUPP;
+    return nullptr;
+}
+
+SOFTRDMA_EXPORT void ibv_unimport_pd(ibv_pd *pd)
+{
+    SOFTRDMA_FORWARD_IF(!is_ours(pd->context), ibv_unimport_pd, "IBVERBS_1.10", pd);
+}
+
+SOFTRDMA_EXPORT ibv_mr *ibv_import_mr(ibv_pd *pd, uint32_t handle)
+{
+    SOFTRDMA_FORWARD_IF(!is_ours(pd->context), ibv_import_mr, "IBVERBS_1.10", pd, handle);
+    errno = EOPNOTSUPP;
+    return nullptr;
+}
+
+SOFTRDMA_EXPORT void ibv_unimport_mr(ibv_mr *mr)
+{
+    SOFTRDMA_FORWARD_IF(!is_ours(mr->context), ibv_unimport_mr, "IBVERBS_1.10", mr);
+}
+
+SOFTRDMA_EXPORT ibv_dm *ibv_import_dm(ibv_context *context, uint32_t handle)
+{
+    SOFTRDMA_FORWARD_IF(!is_ours(context), ibv_import_dm, "IBVERBS_1.13", context, handle);
+    errno = EOPNOTSUPP;
+    return nullptr;
+}
+
+SOFTRDMA_EXPORT void ibv_unimport_dm(ibv_dm *dm)
+{
+    SOFTRDMA_FORWARD_IF(!is_ours(dm->context), ibv_unimport_dm, "IBVERBS_1.13", dm);
+}
+
+SOFTRDMA_EXPORT ibv_comp_channel *ibv_create_comp_channel(ibv_context *context)
+{
+    SOFTRDMA_FORWARD_IF(!is_ours(context), ibv_create_comp_channel, "IBVERBS_1.0", context);
+    SOFTRDMA_CHECK_USABLE(context, nullptr);
+    return create_channel(*device_context::from(context));
+}
+
+SOFTRDMA_EXPORT int ibv_destroy_comp_channel(ibv_comp_channel *channel)
+{
+    SOFTRDMA_FORWARD_IF(!is_ours(channel->context), ibv_destroy_comp_channel, "IBVERBS_1.0",
+                        channel);
+    SOFTRDMA_CHECK_USABLE(channel->context, EIO);
+    return destroy_channel(*completion_channel::from(channel));
+}
+
+SOFTRDMA_EXPORT ibv_cq *ibv_create_cq(ibv_context *context, int cqe, void *cq_context,
+                                      ibv_comp_channel *channel, int vector)
+{
+    SOFTRDMA_FORWARD_IF(!is_ours(context), ibv_create_cq, "IBVERBS_1.1", context, cqe, cq_context,
+                        channel, vector);
+    SOFTRDMA_CHECK_USABLE(context, nullptr);
+    if ((vector < 0) || (vector >= context->num_comp_vectors) || (cqe <= 0)) {
+        errno = EINVAL;
+        return nullptr;
+    }
+    auto *cq = completion_queue::create(*device_context::from(context), static_cast<uint32_t>(cqe),
+                                        cq_context, channel);
+    return (cq != nullptr) ? cq->verbs() : nullptr;
+}
+
+SOFTRDMA_EXPORT int ibv_resize_cq(ibv_cq *cq, int cqe)
+{
+    SOFTRDMA_FORWARD_IF(!is_ours(cq->context), ibv_resize_cq, "IBVERBS_1.1", cq, cqe);
+    SOFTRDMA_CHECK_USABLE(cq->context, EIO);
+    return (cqe > 0) ? completion_queue::from(cq)->resize(static_cast<uint32_t>(cqe)) : EINVAL;
+}
+
+SOFTRDMA_EXPORT int ibv_destroy_cq(ibv_cq *cq)
+{
+    SOFTRDMA_FORWARD_IF(!is_ours(cq->context), ibv_destroy_cq, "IBVERBS_1.1", cq);
+    SOFTRDMA_CHECK_USABLE(cq->context, EIO);
+    return completion_queue::from(cq)->destroy();
+}
+
+SOFTRDMA_EXPORT int ibv_get_cq_event(ibv_comp_channel *channel, ibv_cq **cq, void **cq_context)
+{
+    SOFTRDMA_FORWARD_IF(!is_ours(channel->context), ibv_get_cq_event, "IBVERBS_1.1", channel, cq,
+                        cq_context);
+    SOFTRDMA_CHECK_USABLE(channel->context, -1);
+    return next_cq_event(*completion_channel::from(channel), cq, cq_context);
+}
+
+SOFTRDMA_EXPORT void ibv_ack_cq_events(ibv_cq *cq, unsigned count)
+{
+    SOFTRDMA_FORWARD_IF(!is_ours(cq->context), ibv_ack_cq_events, "IBVERBS_1.1", cq, count);
+    acknowledge(cq->mutex, cq->cond, cq->comp_events_completed, count);
+}

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "guard.h"
+
+#include "clock.h"
+#include "log.h"
+
+#include <sched.h>
+
+namespace softrdma {
+namespace {
+
+constexpr uint64_t patience_ns = 2'000'000'000;
+
+std::atomic<uint32_t> next_hint{0};
+
+bool busy_toward(uint64_t word, uint32_t slot)
+{
+    return ((word & 1) != 0) && (((word >> 1) & 0x7fff) == slot);
+}
+
+// Until the record changes or its process is gone.
+bool wait_for_end(registry &where, uint32_t slot, std::atomic<uint64_t> &record, uint64_t word)
+{
+    uint64_t generation = where.entry(slot).generation.load(std::memory_order_acquire);
+    uint64_t give_up    = now_ns() + patience_ns;
+    for (uint32_t turn = 1; record.load(std::memory_order_seq_cst) == word; ++turn) {
+        sched_yield();
+        if ((turn % 256) != 0) {
+            continue;
+        }
+        if (!where.alive(slot, generation)) {
+            return true;
+        }
+        if (now_ns() > give_up) {
+            SOFTRDMA_LOG_ONCE(warn,
+                              "process %u has been inside an operation for 2 s (is it stopped?); "
+                              "the memory it may touch is set aside",
+                              where.entry(slot).pid.load());
+            return false;
+        }
+    }
+    return true;
+}
+
+} // namespace
+
+execution_guard::execution_guard(registry &where, uint32_t target_slot)
+{
+    static thread_local uint32_t hint = next_hint.fetch_add(1, std::memory_order_relaxed);
+    guard_record *records             = where.guards(where.own_slot());
+    for (uint32_t turn = 0;; ++turn) {
+        std::atomic<uint64_t> &record = records[(hint + turn) % limits::guards].word;
+        uint64_t word                 = record.load(std::memory_order_relaxed);
+        if ((word & 1) == 0) {
+            m_word = (((word >> 16) + 1) << 16) | (uint64_t{target_slot} << 1) | 1;
+            // Sequentially consistent: pairs with the owner that closes an object and then reads.
+            if (record.compare_exchange_strong(word, m_word, std::memory_order_seq_cst)) {
+                m_record = &record;
+                return;
+            }
+        }
+        if (turn >= limits::guards) {
+            sched_yield();
+        }
+    }
+}
+
+bool quiesce(registry &where, uint32_t target_slot, bool own_only)
+{
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    bool complete  = true;
+    uint32_t first = own_only ? where.own_slot() : 1;
+    uint32_t last  = own_only ? where.own_slot() : where.high_slot();
+    for (uint32_t slot = first; slot <= last; ++slot) {
+        if (where.entry(slot).generation.load(std::memory_order_seq_cst) == 0) {
+            continue;
+        }
+        guard_record *records = where.guards(slot);
+        for (uint32_t i = 0; i < limits::guards; ++i) {
+            uint64_t word = records[i].word.load(std::memory_order_seq_cst);
+            if (busy_toward(word, target_slot)) {
+                complete &= wait_for_end(where, slot, records[i].word, word);
+            }
+        }
+    }
+    return complete;
+}
+
+} // namespace softrdma

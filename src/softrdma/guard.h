@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Who is executing toward whom. An initiator touches memory of the target process (its rings through
+// the mapped segment, its buffers by address), so the target may only give that memory away when no
+// execution that could still know it is running. Each execution is therefore announced in the registry;
+// quiesce() waits until every execution toward this process that began before has ended. A dead
+// initiator's announcements do not count.
+//
+// Cost: one exchange on a private cache line when it begins, one store when it ends.
+#pragma once
+
+#include "registry.h"
+
+namespace softrdma {
+
+class execution_guard {
+public:
+    execution_guard(registry &where, uint32_t target_slot);
+    ~execution_guard()
+    {
+        m_record->store(m_word & ~uint64_t{1}, std::memory_order_release);
+    }
+    execution_guard(const execution_guard &)            = delete;
+    execution_guard &operator=(const execution_guard &) = delete;
+
+private:
+    std::atomic<uint64_t> *m_record;
+    uint64_t m_word;
+};
+
+// Waits for the executions toward `target_slot` that are running now; only those of this process when
+// `own_only`. False when one of them, in a live (say, stopped) process, did not end within two seconds:
+// the caller then must not reuse shared memory.
+bool quiesce(registry &where, uint32_t target_slot, bool own_only = false);
+
+} // namespace softrdma

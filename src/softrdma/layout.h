@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What processes share. The registry is one small file per user and domain; a segment is one process's
+// device memory, an anonymous file that its peers map through /proc and that vanishes with the process.
+// All offsets are relative to the segment. Fields that other processes change are atomic; all others
+// are written by the owner before the object becomes visible (its `state`, `valid` or `key`).
+#pragma once
+
+#include "limits.h"
+#include "shared_lock.h"
+
+#include <atomic>
+#include <cstdint>
+
+namespace softrdma {
+
+// ---- registry -----------------------------------------------------------------------------------
+
+// One running execution of this process toward `target` (see guard.h): sequence << 16 | target slot
+// << 1 | busy.
+struct alignas(64) guard_record {
+    std::atomic<uint64_t> word;
+};
+
+struct alignas(64) process_entry {
+    std::atomic<uint64_t> generation; // 0: the slot is free
+    std::atomic<uint32_t> pid;
+    int32_t segment_fd; // in the owner; opened as /proc/<pid>/fd/<n>
+    int32_t doorbell_fd;
+    uint64_t start_time; // tells a reused pid
+};
+
+struct registry_layout {
+    uint64_t magic;
+    uint64_t bytes;
+    uint64_t last_generation;       // under the file lock
+    std::atomic<uint32_t> high_slot; // no slot above was ever taken
+    process_entry entries[limits::processes];
+    guard_record guards[limits::processes][limits::guards];
+};
+
+// ---- completion queue ---------------------------------------------------------------------------
+
+enum class queue_kind : uint8_t { none, send, receive, shared_receive };
+
+struct completion {
+    uint64_t wr_id;
+    uint32_t qp_num;
+    uint32_t src_qp;
+    uint32_t byte_len;
+    uint32_t imm_data;
+    uint16_t wc_flags;
+    uint16_t slid;
+    uint8_t status;
+    uint8_t opcode;
+    queue_kind kind; // none: to be skipped
+    uint8_t solicited;
+    uint32_t queue;  // index of the QP or SRQ a receive belongs to
+    uint32_t slot;   // of the receive; for a send, its sequence number plus one
+    uint32_t bounce; // 1 + index of the bounce buffer that holds the data, 0 if none
+};
+
+// One completion in a ring, published by storing its position plus one in `turn` last.
+struct alignas(64) cqe {
+    completion data;
+    std::atomic<uint32_t> turn;
+};
+static_assert(sizeof(cqe) == 64);
+
+enum cq_armed : uint32_t { cq_not_armed, cq_armed_any, cq_armed_solicited };
+
+struct alignas(64) cq_shared {
+    shared_lock lock; // producers; and the owner to arm, purge and resize
+    std::atomic<uint32_t> valid;
+    std::atomic<uint32_t> armed;
+    std::atomic<uint32_t> overrun;
+    uint32_t tail;      // next position to be written
+    uint32_t head_seen; // the producers' copy of head
+    uint32_t capacity;  // power of two
+    int32_t notify_fd;  // write end of the completion channel, -1 without one
+    uint64_t ring;      // offset of cqe[capacity]
+    uint64_t channel;   // identity of the channel, for caching its descriptor
+    uint64_t cookie;    // what is written to the channel
+    // Events in the channel not yet read; beyond a few, further ones are merged (see cq_push.cpp).
+    std::atomic<int32_t> unread;
+    alignas(64) std::atomic<uint32_t> head; // next position to be polled, the owner's
+};
+
+// ---- receive queues -----------------------------------------------------------------------------
+
+struct shared_sge {
+    uint64_t addr;
+    uint32_t length;
+    uint32_t lkey;
+};
+
+struct receive_slot {
+    uint64_t wr_id;
+    std::atomic<owner_token> claimer; // who took it from the queue, until it is polled
+    uint32_t num_sge;
+    uint32_t total; // bytes of all elements
+    uint32_t reserved;
+
+    shared_sge *sge() // max_sge of the queue follow
+    {
+        return reinterpret_cast<shared_sge *>(this + 1);
+    }
+};
+
+struct alignas(64) rq_shared {
+    shared_lock lock;           // claimers
+    std::atomic<uint32_t> head; // next to be claimed, under the lock
+    std::atomic<uint32_t> limit;
+    std::atomic<uint32_t> limit_reached; // the owner raises the event and clears it
+    uint32_t pd;       // the receive buffers' protection domain
+    uint32_t capacity; // power of two, at least what was asked for
+    uint32_t slot_bytes;
+    uint32_t bounces;
+    uint64_t fifo;  // offset of uint32_t[capacity], slot numbers in posting order
+    uint64_t slots; // offset of receive_slot[capacity], slot_bytes apart
+    uint64_t next;  // offset of uint32_t[bounces], the free list of bounce buffers
+    uint64_t data;  // offset of the bounce buffers
+    alignas(64) std::atomic<uint32_t> tail; // next to be posted, the owner's
+    alignas(64) std::atomic<uint64_t> free_bounce; // tag << 32 | 1 + index
+};
+
+// ---- queue pairs and memory regions -------------------------------------------------------------
+
+struct alignas(64) qp_shared {
+    std::atomic<uint32_t> state; // ibv_qp_state; RESET also while the QP does not exist
+    uint32_t type;
+    uint32_t device;
+    uint32_t pd;
+    uint32_t recv_cq;
+    uint32_t srq; // index, 0 without one
+    uint32_t dest_qpn;
+    uint32_t dest_device; // of the connected peer
+    uint32_t qkey;
+    uint32_t access;
+    uint32_t min_rnr_timer;
+    uint32_t rq_psn;
+    std::atomic<uint32_t> cause; // 1 + async event that moved it to error, 0 if none
+    rq_shared rq;
+};
+
+struct alignas(64) mr_shared {
+    std::atomic<uint32_t> key; // 0: not valid
+    uint32_t pd;
+    uint32_t access;
+    uint32_t reserved;
+    uint64_t addr;
+    uint64_t length;
+    uint64_t iova;
+};
+
+// ---- segment ------------------------------------------------------------------------------------
+
+struct segment_layout {
+    uint64_t magic;
+    uint64_t generation;
+    uint32_t slot;
+    alignas(64) std::atomic<uint32_t> attention; // bumped by a peer that left work for the owner
+    alignas(64) shared_lock atomics;             // serialises remote atomics on this process's memory
+    mr_shared mrs[limits::mrs];
+    qp_shared qps[limits::qps];
+    cq_shared cqs[limits::cqs];
+    rq_shared srqs[limits::srqs];
+    // the heap follows
+};
+
+template <class T>
+T *at_offset(segment_layout *base, uint64_t offset)
+{
+    return reinterpret_cast<T *>(reinterpret_cast<char *>(base) + offset);
+}
+
+} // namespace softrdma

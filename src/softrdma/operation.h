@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What the parts of an execution share: who, what, to whom.
+#pragma once
+
+#include "execute.h"
+#include "peer.h"
+#include "process.h"
+#include "qp.h"
+#include "transfer.h"
+
+namespace softrdma {
+
+struct operation {
+    process &me;
+    queue_pair &qp;
+    const ibv_send_wr &wr;
+    memory_list local; // checked
+    peer &to;
+    uint32_t target_index;
+    qp_shared &target;
+
+    bool datagram() const
+    {
+        return target.type == IBV_QPT_UD;
+    }
+
+    // Moves the target queue pair to the error state and reports `event` to its owner.
+    void fail_target(ibv_event_type event) const;
+
+    // The same without an event: the owner finds an error completion.
+    void fail_target() const;
+};
+
+// SEND: claims a receive, delivers and completes it.
+outcome deliver_message(const operation &op);
+
+// The completion of a WRITE_WITH_IMM on a receive claimed before.
+outcome write_with_immediate(const operation &op, const memory_list &remote);
+
+outcome compare_or_add(const operation &op, uint64_t remote_addr);
+
+} // namespace softrdma

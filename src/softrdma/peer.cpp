@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "peer.h"
+
+#include "guard.h"
+#include "log.h"
+#include "process.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+namespace softrdma {
+namespace {
+
+int open_remote(pid_t pid, int fd, int flags)
+{
+    char path[64];
+    snprintf(path, sizeof(path), "/proc/%d/fd/%d", pid, fd);
+    return open(path, flags | O_CLOEXEC);
+}
+
+} // namespace
+
+peer::peer(segment_layout *segment_, uint32_t slot_, uint64_t generation_, pid_t pid_, bool own_) :
+    segment(segment_), slot(slot_), generation(generation_), pid(pid_), own(own_)
+{
+}
+
+peer::~peer()
+{
+    for (const auto &entry : m_channels) {
+        if (entry.second.fd >= 0) {
+            close(entry.second.fd);
+        }
+    }
+    if (!own) {
+        munmap(segment, limits::segment_bytes);
+    }
+}
+
+bool peer::notify(int fd, uint64_t identity, uint64_t cookie)
+{
+    if (own) {
+        return write(fd, &cookie, sizeof(cookie)) == sizeof(cookie);
+    }
+
+    std::lock_guard lock(m_mutex);
+    auto found = m_channels.find(fd);
+    if ((found != m_channels.end()) && (found->second.identity != identity)) {
+        close(found->second.fd);
+        m_channels.erase(found);
+        found = m_channels.end();
+    }
+    if (found == m_channels.end()) {
+        int opened = open_remote(pid, fd, O_WRONLY | O_NONBLOCK);
+        if (opened < 0) {
+            SOFTRDMA_LOG(debug, "event channel %d of process %d: %s", fd, pid, strerror(errno));
+            return false;
+        }
+        found = m_channels.emplace(fd, channel{opened, identity}).first;
+    }
+    return write(found->second.fd, &cookie, sizeof(cookie)) == sizeof(cookie);
+}
+
+void peer::ring_doorbell(int doorbell_fd)
+{
+    segment->attention.fetch_add(1, std::memory_order_seq_cst);
+    // A full pipe is fine: the owner is being woken already.
+    notify(doorbell_fd, 0, 0);
+}
+
+peer_table::~peer_table()
+{
+    for (auto &entry : m_peers) {
+        delete entry.load(std::memory_order_relaxed);
+    }
+    for (peer *old : m_retired) {
+        delete old;
+    }
+}
+
+peer *peer_table::find(uint32_t slot)
+{
+    if ((slot == 0) || (slot >= limits::processes)) {
+        return nullptr;
+    }
+    uint64_t generation = m_owner.reg.entry(slot).generation.load(std::memory_order_acquire);
+    peer *known         = m_peers[slot].load(std::memory_order_acquire);
+    if ((known == nullptr) || (known->generation != generation)) {
+        known = attach(slot, generation);
+    }
+    return ((known != nullptr) && !known->dead.load(std::memory_order_relaxed)) ? known : nullptr;
+}
+
+peer *peer_table::attach(uint32_t slot, uint64_t generation)
+{
+    std::lock_guard lock(m_mutex);
+    peer *known = m_peers[slot].load(std::memory_order_acquire);
+    if ((known != nullptr) && (known->generation == generation)) {
+        return known;
+    }
+    if (known != nullptr) {
+        m_peers[slot].store(nullptr, std::memory_order_seq_cst);
+        m_retired.push_back(known);
+    }
+    if (generation == 0) {
+        return nullptr;
+    }
+
+    process_entry &entry = m_owner.reg.entry(slot);
+    pid_t pid            = entry.pid.load(std::memory_order_acquire);
+    if (slot == m_owner.reg.own_slot()) {
+        peer *self = new peer(m_owner.seg.base(), slot, generation, pid, true);
+        m_peers[slot].store(self, std::memory_order_release);
+        return self;
+    }
+
+    int fd = open_remote(pid, entry.segment_fd, O_RDWR);
+    if (fd < 0) {
+        if ((errno == EACCES) || (errno == EPERM)) {
+            SOFTRDMA_LOG_ONCE(error,
+                              "process %d cannot be reached: /proc/%d/fd: %s (it must run as the "
+                              "same user and be dumpable)",
+                              pid, pid, strerror(errno));
+        }
+        return nullptr;
+    }
+    void *base = mmap(nullptr, limits::segment_bytes, PROT_READ | PROT_WRITE,
+                      MAP_SHARED | MAP_NORESERVE, fd, 0);
+    int failed = errno;
+    close(fd);
+    if (base == MAP_FAILED) {
+        SOFTRDMA_LOG_ONCE(error, "device memory of process %d cannot be mapped: %s", pid,
+                          strerror(failed));
+        return nullptr;
+    }
+    madvise(base, limits::segment_bytes, MADV_DONTFORK);
+    auto *segment = static_cast<segment_layout *>(base);
+    if ((segment->magic != segment_magic) || (segment->slot != slot) ||
+        (segment->generation != generation)) {
+        munmap(base, limits::segment_bytes); // died and was replaced meanwhile
+        return nullptr;
+    }
+
+    peer *found = new peer(segment, slot, generation, pid, false);
+    m_peers[slot].store(found, std::memory_order_release);
+    SOFTRDMA_LOG(debug, "attached to process %d in slot %u", pid, slot);
+    m_owner.watch_peer(*found);
+    return found;
+}
+
+void peer_table::mark_dead(uint32_t slot, uint64_t generation)
+{
+    std::vector<peer *> unused;
+    {
+        std::lock_guard lock(m_mutex);
+        peer *known = m_peers[slot].load(std::memory_order_acquire);
+        if ((known != nullptr) && (known->generation == generation)) {
+            known->dead.store(true, std::memory_order_release);
+            SOFTRDMA_LOG(debug, "process %d in slot %u died", known->pid, slot);
+        }
+        unused.swap(m_retired);
+    }
+    // Runs on the service thread, outside of any execution.
+    for (peer *old : unused) {
+        quiesce(m_owner.reg, old->slot, true);
+        delete old;
+    }
+}
+
+} // namespace softrdma

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "process.h"
+
+#include "context.h"
+#include "cq.h"
+#include "guard.h"
+#include "log.h"
+#include "mr.h"
+#include "qp.h"
+#include "srq.h"
+
+#include <cerrno>
+#include <cstring>
+#include <pthread.h>
+#include <sys/prctl.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+namespace softrdma {
+namespace {
+
+std::mutex creation_mutex;
+bool creation_failed = false;
+
+// Two reasons refuse every operation between processes: seccomp filters and processes that are not
+// dumpable. Both are found out here and not by the first transfer.
+bool memory_access_works(std::string &error)
+{
+    uint64_t from = 0x5eed, to = 0;
+    iovec local{&to, sizeof(to)};
+    iovec remote{&from, sizeof(from)};
+    if ((process_vm_readv(getpid(), &local, 1, &remote, 1, 0) != sizeof(to)) || (to != from)) {
+        error = std::string("process_vm_readv does not work here (") + strerror(errno) +
+                "): a seccomp filter or container profile forbids it; allow process_vm_readv and "
+                "process_vm_writev";
+        return false;
+    }
+    if (prctl(PR_GET_DUMPABLE) != 1) {
+        error = "this process is not dumpable (set-id or PR_SET_DUMPABLE), so that its peers cannot "
+                "reach its memory";
+        return false;
+    }
+    // Yama's scope 1 lets only ancestors in, unless the process says otherwise; without Yama it fails.
+    prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
+    return true;
+}
+
+} // namespace
+
+std::atomic<process *> process::s_instance{nullptr};
+
+process::process(const settings &config_, uint64_t seed) :
+    config(config_), peers(*this), background(*this), qps(2, limits::qps, seed * 257),
+    cqs(1, limits::cqs, 0), srqs(1, limits::srqs, 0), mrs(1, limits::mrs, seed * 61),
+    contexts(1, 1024, 0)
+{
+}
+
+process *process::create()
+{
+    process *known = get();
+    if (known != nullptr) {
+        return known;
+    }
+
+    std::lock_guard lock(creation_mutex);
+    if ((get() != nullptr) || creation_failed) {
+        return get();
+    }
+
+    settings config = settings::from_environment();
+    timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    process *fresh = new process(config, uint64_t(now.tv_nsec) ^ uint64_t(getpid()));
+    std::string error;
+    if (!fresh->start(error)) {
+        log_line(log_level::error, "the software device is not available: %s", error.c_str());
+        fresh->reg.release();
+        delete fresh;
+        creation_failed = true;
+        return nullptr;
+    }
+    s_instance.store(fresh, std::memory_order_release);
+
+    static bool hooked = false;
+    if (!hooked) {
+        hooked = true;
+        pthread_atfork(
+                [] {
+                    creation_mutex.lock();
+                    lock_contexts_for_fork();
+                },
+                [] {
+                    unlock_contexts_after_fork(false);
+                    creation_mutex.unlock();
+                },
+                after_fork_in_child);
+        atexit(at_exit);
+    }
+    return fresh;
+}
+
+bool process::start(std::string &error)
+{
+    if (!memory_access_works(error) || !reg.attach(config.domain, error) ||
+        !seg.create(reg.own_slot(), reg.own_generation(), error) || !background.open(error)) {
+        return false;
+    }
+    m_token = make_token(reg.own_slot(), reg.own_generation());
+    reg.publish(seg.fd(), background.doorbell_fd());
+    execution_guard guard(reg, reg.own_slot());
+    m_self = peers.find(reg.own_slot());
+    return m_self != nullptr;
+}
+
+void process::after_fork_in_child()
+{
+    // The parent's object stays untouched in the child's memory: its locks may be held by threads that
+    // do not exist here, and its mappings were not inherited.
+    s_instance.store(nullptr, std::memory_order_release);
+    unlock_contexts_after_fork(true);
+    creation_mutex.unlock();
+}
+
+void process::at_exit()
+{
+    process *own = get();
+    if (own != nullptr) {
+        own->reg.release();
+    }
+}
+
+void process::handle_attention()
+{
+    if (!attention_wanted() || !m_attention_mutex.try_lock()) {
+        return;
+    }
+    std::lock_guard lock(m_attention_mutex, std::adopt_lock);
+    m_attention_seen.store(seg.base()->attention.load(std::memory_order_seq_cst),
+                           std::memory_order_relaxed);
+    for (const auto &cq : cqs.snapshot()) {
+        cq->check_overrun();
+    }
+    for (const auto &srq : srqs.snapshot()) {
+        srq->check_limit();
+    }
+    for (const auto &qp : qps.snapshot()) {
+        qp->check_remote_error();
+    }
+}
+
+} // namespace softrdma

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Everything this process has of the device: its registry slot, segment, peers, objects and the service
+// thread. There is one, created when the device list is first asked for and never destroyed (the
+// service thread may use it until the very end). A forked child does not inherit it: the child's copies
+// of the parent's objects fail with an error, and a child that asks for the device list gets its own.
+//
+// Thread rules: create() under its own lock; the members say theirs.
+#pragma once
+
+#include "events.h"
+#include "id_table.h"
+#include "peer.h"
+#include "registry.h"
+#include "segment.h"
+#include "service.h"
+#include "settings.h"
+
+#include <memory>
+
+namespace softrdma {
+
+class queue_pair;
+class completion_queue;
+class shared_receive_queue;
+class memory_region;
+struct device_context;
+
+class process {
+public:
+    // The process's instance, created on first use; null when the device cannot work here, which has
+    // been said on standard error.
+    static process *create();
+
+    // The instance, or null when there is none (also in a forked child).
+    static process *get()
+    {
+        return s_instance.load(std::memory_order_acquire);
+    }
+
+    owner_token token() const
+    {
+        return m_token;
+    }
+
+    // This process as a peer of itself.
+    peer &self()
+    {
+        return *m_self;
+    }
+
+    void watch_peer(peer &other)
+    {
+        background.watch(other);
+    }
+
+    // Acts on what peers left in the segment: queue pairs in error, limits reached, overruns.
+    void handle_attention();
+
+    bool attention_wanted() const
+    {
+        return seg.base()->attention.load(std::memory_order_relaxed) !=
+               m_attention_seen.load(std::memory_order_relaxed);
+    }
+
+    const settings config;
+    registry reg;
+    segment seg;
+    peer_table peers;
+    service background;
+    event_registry events;
+    id_table<queue_pair> qps;
+    id_table<completion_queue> cqs;
+    id_table<shared_receive_queue> srqs;
+    id_table<memory_region> mrs;
+    id_table<device_context> contexts;
+    std::atomic<uint32_t> next_pd{1};
+    std::atomic<uint64_t> next_channel{1};
+
+private:
+    process(const settings &config, uint64_t seed);
+
+    bool start(std::string &error);
+    static void after_fork_in_child();
+    static void at_exit();
+
+    static std::atomic<process *> s_instance;
+
+    owner_token m_token = 0;
+    peer *m_self        = nullptr;
+    std::mutex m_attention_mutex;
+    std::atomic<uint32_t> m_attention_seen{0};
+};
+
+} // namespace softrdma

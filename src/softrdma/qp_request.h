@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// A send request that has to wait: everything it needs is copied, so that the application may reuse what
+// it posted from.
+#pragma once
+
+#include "ah.h"
+#include "qp.h"
+
+namespace softrdma {
+
+struct queue_pair::stored_request {
+    ibv_send_wr wr; // its pointers point into this structure
+    ibv_sge sges[limits::sges];
+    char inline_data[limits::inline_bytes];
+    alignas(address_handle) char address[sizeof(address_handle)]; // of a datagram
+};
+
+} // namespace softrdma

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "registry.h"
+
+#include "log.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace softrdma {
+namespace {
+
+constexpr uint64_t registry_magic = 0x736f667472646d61ull; // "softrdma"
+
+// Processes in different pid namespaces cannot reach each other through /proc: they get a registry
+// of their own.
+unsigned long pid_namespace()
+{
+    struct stat info;
+    return (stat("/proc/self/ns/pid", &info) == 0) ? info.st_ino : 0;
+}
+
+class file_lock {
+public:
+    explicit file_lock(int fd) : m_fd(fd)
+    {
+        while ((flock(m_fd, LOCK_EX) != 0) && (errno == EINTR)) {
+        }
+    }
+
+    ~file_lock()
+    {
+        flock(m_fd, LOCK_UN);
+    }
+
+private:
+    int m_fd;
+};
+
+} // namespace
+
+uint64_t process_start_time(pid_t pid)
+{
+    char path[64];
+    char text[1024];
+    snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        return 0;
+    }
+    ssize_t length = read(fd, text, sizeof(text) - 1);
+    close(fd);
+    if (length <= 0) {
+        return 0;
+    }
+
+    // "pid (name) state ppid ...": the name may hold anything, so start behind its last ')'. State is
+    // field 3, the start time field 22.
+    text[length]      = '\0';
+    const char *field = strrchr(text, ')');
+    if ((field == nullptr) || (field[1] == '\0') || (strchr("ZXx", field[2]) != nullptr)) {
+        return 0;
+    }
+    for (int i = 2; (i < 22) && (field != nullptr); ++i) {
+        field = strchr(field + 1, ' ');
+    }
+    return (field == nullptr) ? 0 : strtoull(field, nullptr, 10);
+}
+
+registry::~registry()
+{
+    if (m_layout != nullptr) {
+        munmap(m_layout, sizeof(*m_layout));
+    }
+    if (m_fd >= 0) {
+        close(m_fd);
+    }
+}
+
+bool registry::attach(const std::string &domain, std::string &error)
+{
+    std::string name = "/softrdma" + std::to_string(layout_version) + "-" +
+                       std::to_string(getuid()) + "-" + std::to_string(pid_namespace()) + "-" +
+                       domain;
+    return map(name, error) && claim(error);
+}
+
+bool registry::map(const std::string &name, std::string &error)
+{
+    auto fail = [&](const char *what) {
+        error = "registry /dev/shm" + name + ": " + what;
+        return false;
+    };
+
+    m_fd = shm_open(name.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (m_fd < 0) {
+        return fail(strerror(errno));
+    }
+    struct stat info;
+    if ((fstat(m_fd, &info) != 0) || (info.st_uid != getuid()) || ((info.st_mode & 0077) != 0)) {
+        return fail("exists, but is not a private file of this user");
+    }
+
+    file_lock lock(m_fd);
+    if (fstat(m_fd, &info) != 0) {
+        return fail(strerror(errno));
+    }
+    bool fresh = info.st_size == 0;
+    if (fresh && (ftruncate(m_fd, sizeof(registry_layout)) != 0)) {
+        return fail(strerror(errno));
+    }
+    if (!fresh && (info.st_size != sizeof(registry_layout))) {
+        return fail("has an unexpected size; remove it when no program uses the device");
+    }
+
+    void *base = mmap(nullptr, sizeof(registry_layout), PROT_READ | PROT_WRITE, MAP_SHARED, m_fd, 0);
+    if (base == MAP_FAILED) {
+        return fail(strerror(errno));
+    }
+    madvise(base, sizeof(registry_layout), MADV_DONTFORK);
+    m_layout = static_cast<registry_layout *>(base);
+    if (fresh) {
+        m_layout->bytes = sizeof(registry_layout);
+        m_layout->magic = registry_magic;
+    }
+    if ((m_layout->magic != registry_magic) || (m_layout->bytes != sizeof(registry_layout))) {
+        return fail("is not a registry of this version; remove it when no program uses the device");
+    }
+    return true;
+}
+
+bool registry::claim(std::string &error)
+{
+    file_lock lock(m_fd);
+    for (uint32_t i = 1; i < limits::processes; ++i) {
+        process_entry &entry = m_layout->entries[i];
+        uint32_t pid         = entry.pid.load(std::memory_order_relaxed);
+        uint64_t generation  = entry.generation.load(std::memory_order_acquire);
+        // pid set and generation not: a process between claim() and publish().
+        if ((pid != 0) && (process_start_time(pid) == entry.start_time)) {
+            continue;
+        }
+        if (generation != 0) {
+            SOFTRDMA_LOG(debug, "slot %u of dead process %u reclaimed", i, pid);
+        }
+
+        entry.generation.store(0, std::memory_order_release);
+        for (guard_record &record : m_layout->guards[i]) {
+            record.word.store(0, std::memory_order_relaxed);
+        }
+        entry.start_time = process_start_time(getpid());
+        entry.pid.store(getpid(), std::memory_order_release);
+        if (i > high_slot()) {
+            m_layout->high_slot.store(i, std::memory_order_seq_cst);
+        }
+        m_own        = i;
+        m_generation = ++m_layout->last_generation;
+        return true;
+    }
+    error = "all " + std::to_string(limits::processes - 1) + " process slots are in use";
+    return false;
+}
+
+void registry::publish(int segment_fd, int doorbell_fd)
+{
+    process_entry &entry = m_layout->entries[m_own];
+    entry.segment_fd     = segment_fd;
+    entry.doorbell_fd    = doorbell_fd;
+    entry.generation.store(m_generation, std::memory_order_seq_cst);
+}
+
+void registry::release()
+{
+    if (m_own == 0) {
+        return;
+    }
+    process_entry &entry = m_layout->entries[m_own];
+    entry.generation.store(0, std::memory_order_seq_cst);
+    entry.pid.store(0, std::memory_order_release);
+    m_own = 0;
+}
+
+bool registry::alive(uint32_t index, uint64_t generation)
+{
+    if ((index == 0) || (index >= limits::processes)) {
+        return false;
+    }
+    process_entry &entry = m_layout->entries[index];
+    if (entry.generation.load(std::memory_order_acquire) != generation) {
+        return false;
+    }
+    uint64_t started = process_start_time(entry.pid.load(std::memory_order_acquire));
+    return (started != 0) && (started == entry.start_time);
+}
+
+bool registry::alive(owner_token token)
+{
+    uint32_t index = token >> 22;
+    if ((index == 0) || (index >= limits::processes)) {
+        return false;
+    }
+    uint64_t generation = m_layout->entries[index].generation.load(std::memory_order_acquire);
+    return (generation != 0) && (make_token(index, generation) == token) &&
+           alive(index, generation);
+}
+
+} // namespace softrdma

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The registry: one shared file per user, domain and pid namespace in which every process that opened
+// the device holds a slot. A slot says where the process's segment and doorbell are and, by a
+// generation that never repeats, tells one process from the next that takes the slot. Slots of dead
+// processes are reclaimed by whoever needs one.
+//
+// Thread rules: attach() and release() once per process; everything else from any thread.
+#pragma once
+
+#include "layout.h"
+
+#include <string>
+#include <sys/types.h>
+
+namespace softrdma {
+
+class registry {
+public:
+    registry() = default;
+    ~registry();
+    registry(const registry &)            = delete;
+    registry &operator=(const registry &) = delete;
+
+    // Maps the file and takes a slot. False with a message in `error`.
+    bool attach(const std::string &domain, std::string &error);
+
+    // Publishes the slot: from here on peers can find this process.
+    void publish(int segment_fd, int doorbell_fd);
+
+    // Gives the slot back; peers see the process as gone.
+    void release();
+
+    process_entry &entry(uint32_t slot)
+    {
+        return m_layout->entries[slot];
+    }
+
+    guard_record *guards(uint32_t slot)
+    {
+        return m_layout->guards[slot];
+    }
+
+    uint32_t high_slot() const
+    {
+        return m_layout->high_slot.load(std::memory_order_acquire);
+    }
+
+    uint32_t own_slot() const
+    {
+        return m_own;
+    }
+
+    uint64_t own_generation() const
+    {
+        return m_generation;
+    }
+
+    // Whether the holder of that generation of the slot runs. Reads /proc: not for the data path.
+    bool alive(uint32_t slot, uint64_t generation);
+    bool alive(owner_token token);
+
+private:
+    bool map(const std::string &name, std::string &error);
+    bool claim(std::string &error);
+
+    registry_layout *m_layout = nullptr;
+    int m_fd                  = -1;
+    uint32_t m_own            = 0;
+    uint64_t m_generation     = 0;
+};
+
+// Kernel start time of a process, 0 when it does not exist or is a zombie.
+uint64_t process_start_time(pid_t pid);
+
+} // namespace softrdma

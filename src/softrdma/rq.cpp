@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "rq.h"
+
+#include "mr.h"
+#include "process.h"
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cstring>
+
+namespace softrdma {
+namespace {
+
+receive_slot *slot_at(segment_layout *where, const rq_shared &queue, uint32_t index)
+{
+    return at_offset<receive_slot>(where, queue.slots + uint64_t(index) * queue.slot_bytes);
+}
+
+uint32_t *fifo_of(segment_layout *where, const rq_shared &queue)
+{
+    return at_offset<uint32_t>(where, queue.fifo);
+}
+
+} // namespace
+
+bool claim_receive(owner_token me, segment_layout *where, rq_shared &queue,
+                   claimed_receive &result)
+{
+    // Cheap when there is nothing; the lock decides otherwise.
+    if (queue.head.load(std::memory_order_relaxed) == queue.tail.load(std::memory_order_acquire)) {
+        return false;
+    }
+
+    queue.lock.lock(me);
+    uint32_t head = queue.head.load(std::memory_order_relaxed);
+    uint32_t tail = queue.tail.load(std::memory_order_acquire);
+    if (head == tail) {
+        queue.lock.unlock();
+        return false;
+    }
+    result.index = fifo_of(where, queue)[head & (queue.capacity - 1)];
+    result.slot  = slot_at(where, queue, result.index);
+    // Marked before it leaves the queue: a claimer that dies in between has not taken it.
+    result.slot->claimer.store(me, std::memory_order_relaxed);
+    queue.head.store(head + 1, std::memory_order_release);
+
+    uint32_t limit = queue.limit.load(std::memory_order_relaxed);
+    if ((limit != 0) && (tail - head - 1 < limit)) {
+        queue.limit.store(0, std::memory_order_relaxed);
+        queue.limit_reached.store(1, std::memory_order_release);
+        result.limit_reached = true;
+    }
+    queue.lock.unlock();
+    return true;
+}
+
+uint32_t take_bounce(segment_layout *where, rq_shared &queue)
+{
+    uint64_t top = queue.free_bounce.load(std::memory_order_acquire);
+    for (;;) {
+        uint32_t bounce = static_cast<uint32_t>(top);
+        if (bounce == 0) {
+            return 0;
+        }
+        // May be outdated by the time it is used: then the tag has changed and the exchange fails.
+        uint32_t next = std::atomic_ref(at_offset<uint32_t>(where, queue.next)[bounce - 1])
+                                .load(std::memory_order_relaxed);
+        uint64_t rest = (((top >> 32) + 1) << 32) | next;
+        if (queue.free_bounce.compare_exchange_weak(top, rest, std::memory_order_acquire)) {
+            return bounce;
+        }
+    }
+}
+
+void give_bounce(segment_layout *where, rq_shared &queue, uint32_t bounce)
+{
+    uint64_t top = queue.free_bounce.load(std::memory_order_relaxed);
+    uint64_t rest;
+    do {
+        std::atomic_ref(at_offset<uint32_t>(where, queue.next)[bounce - 1])
+                .store(static_cast<uint32_t>(top), std::memory_order_relaxed);
+        rest = (((top >> 32) + 1) << 32) | bounce;
+    } while (!queue.free_bounce.compare_exchange_weak(top, rest, std::memory_order_release));
+}
+
+bool receive_memory(segment_layout *where, const rq_shared &queue, receive_slot &slot,
+                    memory_list &result)
+{
+    for (uint32_t i = 0; i < slot.num_sge; ++i) {
+        const shared_sge &sge = slot.sge()[i];
+        if (sge.length == 0) {
+            continue;
+        }
+        uint64_t addr = find_memory(where, sge.lkey, queue.pd, IBV_ACCESS_LOCAL_WRITE, sge.addr,
+                                    sge.length);
+        if (addr == 0) {
+            return false;
+        }
+        result.add(addr, sge.length);
+    }
+    return true;
+}
+
+receive_slot *receive_queue::slot(uint32_t index)
+{
+    return slot_at(m_owner.seg.base(), m_shared, index);
+}
+
+bool receive_queue::create(uint32_t pd, uint32_t depth, uint32_t sges, uint32_t bounces)
+{
+    segment &seg        = m_owner.seg;
+    m_depth             = depth;
+    m_sges              = sges;
+    m_shared.pd         = pd;
+    m_shared.capacity   = std::bit_ceil(std::max(depth, 1u));
+    m_shared.slot_bytes = static_cast<uint32_t>(sizeof(receive_slot) + sges * sizeof(shared_sge));
+    m_shared.bounces    = std::min(depth, bounces);
+    m_shared.limit.store(0);
+    m_shared.limit_reached.store(0);
+    m_shared.head.store(0);
+    m_shared.tail.store(0);
+    m_shared.fifo  = seg.allocate(uint64_t(m_shared.capacity) * sizeof(uint32_t));
+    m_shared.slots = seg.allocate(uint64_t(m_shared.capacity) * m_shared.slot_bytes);
+    m_shared.next  = seg.allocate(uint64_t(m_shared.bounces) * sizeof(uint32_t));
+    m_shared.data  = seg.allocate(uint64_t(m_shared.bounces) * limits::bounce_bytes);
+    if ((m_shared.fifo == 0) || (m_shared.slots == 0) || (m_shared.next == 0) ||
+        (m_shared.data == 0)) {
+        destroy(true);
+        return false;
+    }
+
+    seg.warm(m_shared.data,
+             uint64_t(std::min(m_shared.bounces, limits::warm_bounces)) * limits::bounce_bytes);
+    free_everything();
+    return true;
+}
+
+void receive_queue::free_everything()
+{
+    m_shared.free_bounce.store(0, std::memory_order_relaxed);
+    for (uint32_t bounce = m_shared.bounces; bounce != 0; --bounce) {
+        give_bounce(m_owner.seg.base(), m_shared, bounce);
+    }
+    m_free.clear();
+    for (uint32_t i = m_depth; i != 0; --i) {
+        slot(i - 1)->claimer.store(0, std::memory_order_relaxed);
+        m_free.push_back(i - 1);
+    }
+}
+
+void receive_queue::destroy(bool reuse)
+{
+    if (reuse) {
+        segment &seg = m_owner.seg;
+        seg.free(m_shared.fifo, uint64_t(m_shared.capacity) * sizeof(uint32_t));
+        seg.free(m_shared.slots, uint64_t(m_shared.capacity) * m_shared.slot_bytes);
+        seg.free(m_shared.next, uint64_t(m_shared.bounces) * sizeof(uint32_t));
+        seg.free(m_shared.data, uint64_t(m_shared.bounces) * limits::bounce_bytes);
+    }
+    m_shared.fifo = m_shared.slots = m_shared.next = m_shared.data = 0;
+}
+
+int receive_queue::post(ibv_recv_wr *wr, ibv_recv_wr **bad)
+{
+    std::lock_guard lock(m_mutex);
+    uint32_t *fifo = fifo_of(m_owner.seg.base(), m_shared);
+    uint32_t tail  = m_shared.tail.load(std::memory_order_relaxed);
+    int failure    = 0;
+    for (; wr != nullptr; wr = wr->next) {
+        if ((wr->num_sge < 0) || (static_cast<uint32_t>(wr->num_sge) > m_sges)) {
+            failure = EINVAL;
+            break;
+        }
+        if (m_free.empty()) {
+            failure = ENOMEM;
+            break;
+        }
+        uint32_t index = m_free.back();
+        m_free.pop_back();
+        receive_slot &next = *slot(index);
+        next.wr_id         = wr->wr_id;
+        next.num_sge       = static_cast<uint32_t>(wr->num_sge);
+        uint64_t total     = 0;
+        for (int i = 0; i < wr->num_sge; ++i) {
+            const ibv_sge &sge = wr->sg_list[i];
+            next.sge()[i]      = {sge.addr, sge.length, sge.lkey};
+            total += sge.length;
+        }
+        next.total = static_cast<uint32_t>(std::min<uint64_t>(total, UINT32_MAX));
+        fifo[tail++ & (m_shared.capacity - 1)] = index;
+        m_shared.tail.store(tail, std::memory_order_release);
+    }
+    if (failure != 0) {
+        *bad = wr;
+    }
+    return failure;
+}
+
+void receive_queue::finish(const completion &entry, bool keep)
+{
+    segment_layout *base = m_owner.seg.base();
+    receive_slot &done   = *slot(entry.slot);
+    if (entry.bounce != 0) {
+        memory_list to;
+        // A region that was deregistered meanwhile is not written to: its memory may be gone.
+        if (keep && receive_memory(base, m_shared, done, to)) {
+            scatter(bounce_data(base, m_shared, entry.bounce), to, entry.byte_len);
+        }
+        give_bounce(base, m_shared, entry.bounce);
+    }
+    done.claimer.store(0, std::memory_order_relaxed);
+    std::lock_guard lock(m_mutex);
+    m_free.push_back(entry.slot);
+}
+
+bool receive_queue::take(completion &entry)
+{
+    claimed_receive claimed;
+    if (!claim_receive(m_owner.token(), m_owner.seg.base(), m_shared, claimed)) {
+        return false;
+    }
+    entry.wr_id = claimed.slot->wr_id;
+    entry.slot  = claimed.index;
+    return true;
+}
+
+void receive_queue::reset()
+{
+    std::lock_guard lock(m_mutex);
+    m_shared.lock.lock(m_owner.token());
+    m_shared.head.store(0, std::memory_order_relaxed);
+    m_shared.tail.store(0, std::memory_order_relaxed);
+    m_shared.lock.unlock();
+    free_everything();
+}
+
+} // namespace softrdma

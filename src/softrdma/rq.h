@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Receive queues, of a queue pair or shared. Receives lie in slots; a FIFO of slot numbers says in which
+// order they are consumed. A message's initiator claims the oldest slot, in whichever process it runs;
+// the owner posts, and takes a slot back when its completion is polled, which is what the queue's size
+// counts. Small messages wait in a bounce buffer until then; bounce buffers are handed out last in first
+// out and independently of the slots, so that a short queue of a deep receive queue stays in the cache.
+//
+// Thread rules: claim_receive(), take_bounce(), give_bounce(): any thread of any process.
+// receive_queue: any thread of the owner.
+#pragma once
+
+#include "transfer.h"
+
+#include "layout.h"
+
+#include <infiniband/verbs.h>
+
+#include <mutex>
+#include <vector>
+
+namespace softrdma {
+
+class process;
+
+struct claimed_receive {
+    receive_slot *slot  = nullptr;
+    uint32_t index      = 0;
+    bool limit_reached  = false; // the owner has to be told
+};
+
+// Takes the oldest receive. False when there is none.
+bool claim_receive(owner_token me, segment_layout *where, rq_shared &queue,
+                   claimed_receive &result);
+
+// 1 + index of a free bounce buffer, 0 when there is none.
+uint32_t take_bounce(segment_layout *where, rq_shared &queue);
+void give_bounce(segment_layout *where, rq_shared &queue, uint32_t bounce);
+
+inline char *bounce_data(segment_layout *where, const rq_shared &queue, uint32_t bounce)
+{
+    return at_offset<char>(where, queue.data + uint64_t(bounce - 1) * limits::bounce_bytes);
+}
+
+// The receive's memory as addresses of its owner; false when an element fails the checks.
+bool receive_memory(segment_layout *where, const rq_shared &queue, receive_slot &slot,
+                    memory_list &result);
+
+class receive_queue {
+public:
+    receive_queue(process &owner, rq_shared &shared) : m_owner(owner), m_shared(shared)
+    {
+    }
+
+    // For `depth` receives of up to `sges` elements. False when device memory is exhausted.
+    bool create(uint32_t pd, uint32_t depth, uint32_t sges, uint32_t bounces);
+
+    // Nobody may be executing toward this process any more. `reuse` false sets the memory aside.
+    void destroy(bool reuse);
+
+    // Posts a chain. 0, or an errno with `bad` at the request that failed: EINVAL too many elements,
+    // ENOMEM the queue is full.
+    int post(ibv_recv_wr *wr, ibv_recv_wr **bad);
+
+    // Ends a polled receive: copies bounced data to where it belongs if `keep`, frees buffer and slot.
+    void finish(const completion &entry, bool keep = true);
+
+    // Claims the oldest receive for flushing.
+    bool take(completion &entry);
+
+    // Back to the empty queue; all receives must have been finished or still be posted.
+    void reset();
+
+    rq_shared &shared()
+    {
+        return m_shared;
+    }
+
+    uint32_t depth() const
+    {
+        return m_depth;
+    }
+
+private:
+    receive_slot *slot(uint32_t index);
+    void free_everything();
+
+    process &m_owner;
+    rq_shared &m_shared;
+    uint32_t m_depth = 0;
+    uint32_t m_sges  = 0;
+    std::mutex m_mutex;
+    std::vector<uint32_t> m_free; // last in, first out
+};
+
+} // namespace softrdma

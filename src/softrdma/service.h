@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The service thread: what must happen although the application does not call. It retries sends that
+// wait for a receive or for a silent peer, notices the death of peers, and acts on what peers report.
+// It sleeps otherwise, and is not started before there is something it could have to do.
+//
+// Thread rules: any thread. Polling threads call retry_due() too, so that a retry does not have to wait
+// for the service thread to be scheduled.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace softrdma {
+
+class peer;
+class process;
+class queue_pair;
+
+class service {
+public:
+    explicit service(process &owner) : m_owner(owner)
+    {
+    }
+    ~service();
+    service(const service &)            = delete;
+    service &operator=(const service &) = delete;
+
+    // Creates the doorbell and the descriptors. False with a message in `error`.
+    bool open(std::string &error);
+
+    int doorbell_fd() const
+    {
+        return m_doorbell[1];
+    }
+
+    // Starts the thread if it does not run yet.
+    void start();
+
+    // Reports the peer's death to the peer table.
+    void watch(peer &other);
+
+    // A queue pair whose send queue has to be looked at again at its deadline().
+    void add_waiting(std::shared_ptr<queue_pair> qp);
+    void remove_waiting(const queue_pair *qp);
+
+    bool any_waiting() const
+    {
+        return m_waiting_count.load(std::memory_order_relaxed) != 0;
+    }
+
+    // Runs the queue pairs that are due.
+    void retry_due();
+
+private:
+    void run();
+    void set_timer();
+    std::vector<std::shared_ptr<queue_pair>> waiting();
+
+    process &m_owner;
+    int m_doorbell[2] = {-1, -1};
+    int m_epoll       = -1;
+    int m_timer       = -1;
+    std::mutex m_mutex;
+    bool m_started = false;
+    std::vector<std::shared_ptr<queue_pair>> m_waiting;
+    std::atomic<uint32_t> m_waiting_count{0};
+    std::unordered_map<uint64_t, int> m_watched; // pidfds, by the key of their peer
+};
+
+} // namespace softrdma

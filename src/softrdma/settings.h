@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The SOFTRDMA_* environment, read once when the device list is first asked for. A value that cannot be
+// used is reported in one line and the default stays. docs/softrdma.md lists them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace softrdma {
+
+struct settings {
+    uint32_t devices  = 1;
+    bool ethernet     = false;
+    bool only         = false; // hide the devices of the real libibverbs
+    uint32_t yield    = 100;   // empty polls before the processor is given away; 0 never
+    uint32_t eager    = 0;     // largest send through a bounce buffer, bytes
+    std::string domain = "default";
+
+    static settings from_environment();
+};
+
+} // namespace softrdma

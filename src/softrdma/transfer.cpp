@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "transfer.h"
+
+#include "log.h"
+#include "peer.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+
+namespace softrdma {
+namespace {
+
+constexpr size_t tail_bytes = 8;
+
+bool aligned_word(const void *at, uint64_t bytes)
+{
+    return (bytes == sizeof(uint64_t)) && (reinterpret_cast<uintptr_t>(at) % sizeof(uint64_t) == 0);
+}
+
+// Copies one contiguous piece so that a reader that polls sees its end last.
+void copy_in_order(char *to, const char *from, uint64_t bytes)
+{
+    if (aligned_word(to, bytes)) {
+        uint64_t word;
+        memcpy(&word, from, sizeof(word));
+        __atomic_store_n(reinterpret_cast<uint64_t *>(to), word, __ATOMIC_RELEASE);
+        return;
+    }
+    if (bytes <= tail_bytes) {
+        memmove(to, from, bytes);
+        return;
+    }
+    // Overlapping buffers are the application's fault, but must not be made worse.
+    char last[tail_bytes];
+    memcpy(last, from + bytes - tail_bytes, tail_bytes);
+    memmove(to, from, bytes - tail_bytes);
+    std::atomic_thread_fence(std::memory_order_release);
+    memcpy(to + bytes - tail_bytes, last, tail_bytes);
+}
+
+void copy_within(const memory_list &from, const memory_list &to, uint64_t bytes)
+{
+    unsigned source = 0, target = 0;
+    uint64_t source_used = 0, target_used = 0;
+    while (bytes != 0) {
+        const iovec &a = from.piece[source];
+        const iovec &b = to.piece[target];
+        uint64_t step  = std::min({uint64_t(a.iov_len) - source_used,
+                                   uint64_t(b.iov_len) - target_used, bytes});
+        copy_in_order(static_cast<char *>(b.iov_base) + target_used,
+                      static_cast<const char *>(a.iov_base) + source_used, step);
+        bytes -= step;
+        source_used += step;
+        target_used += step;
+        if (source_used == a.iov_len) {
+            ++source;
+            source_used = 0;
+        }
+        if (target_used == b.iov_len) {
+            ++target;
+            target_used = 0;
+        }
+    }
+}
+
+// The first `bytes` of a list; the last eight of them apart when `split`.
+struct clipped_list {
+    iovec piece[limits::sges + 3];
+    unsigned count = 0;
+    unsigned first = 0;
+
+    clipped_list(const memory_list &from, uint64_t bytes, bool split)
+    {
+        for (unsigned i = 0; (i < from.count) && (bytes != 0); ++i) {
+            piece[count]         = from.piece[i];
+            piece[count].iov_len = std::min<uint64_t>(piece[count].iov_len, bytes);
+            bytes -= piece[count++].iov_len;
+        }
+        iovec &last = piece[count - 1];
+        if (split && (last.iov_len > tail_bytes)) {
+            last.iov_len -= tail_bytes;
+            piece[count++] = {static_cast<char *>(last.iov_base) + last.iov_len, tail_bytes};
+        }
+    }
+
+    void advance(size_t bytes)
+    {
+        while (bytes != 0) {
+            iovec &next = piece[first];
+            size_t step = std::min(bytes, next.iov_len);
+            next.iov_base = static_cast<char *>(next.iov_base) + step;
+            next.iov_len -= step;
+            bytes -= step;
+            if (next.iov_len == 0) {
+                ++first;
+            }
+        }
+    }
+};
+
+int copy_between(pid_t pid, const memory_list &local, const memory_list &remote, uint64_t bytes,
+                 direction way)
+{
+    clipped_list mine(local, bytes, false);
+    clipped_list theirs(remote, bytes, way == direction::to_peer);
+    while (bytes != 0) {
+        auto call    = (way == direction::to_peer) ? process_vm_writev : process_vm_readv;
+        ssize_t done = call(pid, mine.piece + mine.first, mine.count - mine.first,
+                            theirs.piece + theirs.first, theirs.count - theirs.first, 0);
+        if (done <= 0) {
+            int failure = (done == 0) ? EFAULT : errno;
+            if (failure == EPERM) {
+                SOFTRDMA_LOG_ONCE(error,
+                                  "the system forbids access to the memory of process %d (another "
+                                  "user, not dumpable, Yama or seccomp): RDMA to it fails",
+                                  pid);
+            }
+            return failure;
+        }
+        bytes -= static_cast<uint64_t>(done);
+        mine.advance(static_cast<size_t>(done));
+        theirs.advance(static_cast<size_t>(done));
+    }
+    return 0;
+}
+
+} // namespace
+
+int transfer(peer &other, const memory_list &local, const memory_list &remote, uint64_t bytes,
+             direction way)
+{
+    bytes = std::min({bytes, local.length, remote.length});
+    if (bytes == 0) {
+        return 0;
+    }
+    if (!other.own) {
+        return copy_between(other.pid, local, remote, bytes, way);
+    }
+    if (way == direction::to_peer) {
+        copy_within(local, remote, bytes);
+    } else {
+        copy_within(remote, local, bytes);
+    }
+    return 0;
+}
+
+void gather(const memory_list &from, char *to)
+{
+    for (unsigned i = 0; i < from.count; ++i) {
+        memcpy(to, from.piece[i].iov_base, from.piece[i].iov_len);
+        to += from.piece[i].iov_len;
+    }
+}
+
+void scatter(const char *from, const memory_list &to, uint64_t bytes)
+{
+    for (unsigned i = 0; (i < to.count) && (bytes != 0); ++i) {
+        uint64_t step = std::min<uint64_t>(to.piece[i].iov_len, bytes);
+        memcpy(to.piece[i].iov_base, from, step);
+        from += step;
+        bytes -= step;
+    }
+}
+
+} // namespace softrdma
