@@ -27,7 +27,8 @@ outcome compare_or_add(const operation &op, uint64_t remote_addr)
     int failure = move_word(op.to, before, remote_addr, direction::from_peer);
     if (failure == 0) {
         bool swap      = op.wr.opcode == IBV_WR_ATOMIC_CMP_AND_SWP;
-        uint64_t after = swap ? op.wr.wr.atomic.swap : before + op.wr.wr.atomic.compare_add;
+        uint64_t after = swap ? op.wr.wr.atomic.swap :
+                                before + op.wr.wr.atomic.compare_add;
         if (!swap || (before == op.wr.wr.atomic.compare_add)) {
             failure = move_word(op.to, after, remote_addr, direction::to_peer);
         }

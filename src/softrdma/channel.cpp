@@ -20,7 +20,7 @@ ibv_comp_channel *create_channel(device_context &context)
     channel->context  = &context.verbs.context;
     channel->fd       = pipe[0];
     channel->write_fd = pipe[1];
-    channel->id       = context.owner->next_channel.fetch_add(1, std::memory_order_relaxed);
+    channel->id = context.owner->next_channel.fetch_add(1, std::memory_order_relaxed);
     return channel;
 }
 

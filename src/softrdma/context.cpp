@@ -52,7 +52,8 @@ int query_device_ex(ibv_context *context, const ibv_query_device_ex_input *input
     if (!is_usable(context)) {
         return EIO;
     }
-    if (((input != nullptr) && (input->comp_mask != 0)) || (length < sizeof(ibv_device_attr))) {
+    if (((input != nullptr) && (input->comp_mask != 0)) ||
+        (length < sizeof(ibv_device_attr))) {
         return EINVAL;
     }
     device_context &self = *device_context::from(context);
@@ -169,7 +170,9 @@ void device_context::raise(ibv_event_type type, const event_target *target)
     async_record record{(target != nullptr) ? target->id : 0, static_cast<uint32_t>(type),
                         port_number};
     if (write(async_write, &record, sizeof(record)) != sizeof(record)) {
-        SOFTRDMA_LOG_ONCE(warn, "asynchronous event %d is lost: 4096 events wait to be read", type);
+        SOFTRDMA_LOG_ONCE(warn,
+                          "asynchronous event %d is lost: 4096 events wait to be read",
+                          type);
     }
 }
 

@@ -45,16 +45,16 @@ uint64_t new_ring(process &owner, uint32_t capacity)
 
 void to_wc(const completion &entry, ibv_wc &wc)
 {
-    wc            = {};
-    wc.wr_id      = entry.wr_id;
-    wc.status     = static_cast<ibv_wc_status>(entry.status);
-    wc.opcode     = static_cast<ibv_wc_opcode>(entry.opcode);
-    wc.byte_len   = entry.byte_len;
-    wc.imm_data   = entry.imm_data;
-    wc.qp_num     = entry.qp_num;
-    wc.src_qp     = entry.src_qp;
-    wc.wc_flags   = entry.wc_flags;
-    wc.slid       = entry.slid;
+    wc          = {};
+    wc.wr_id    = entry.wr_id;
+    wc.status   = static_cast<ibv_wc_status>(entry.status);
+    wc.opcode   = static_cast<ibv_wc_opcode>(entry.opcode);
+    wc.byte_len = entry.byte_len;
+    wc.imm_data = entry.imm_data;
+    wc.qp_num   = entry.qp_num;
+    wc.src_qp   = entry.src_qp;
+    wc.wc_flags = entry.wc_flags;
+    wc.slid     = entry.slid;
 }
 
 } // namespace
@@ -118,7 +118,7 @@ bool completion_queue::next(completion &entry)
 {
     auto *ring = at_offset<softrdma::cqe>(m_owner.seg.base(), m_shared.ring);
     for (;;) {
-        uint32_t head          = m_shared.head.load(std::memory_order_relaxed);
+        uint32_t head         = m_shared.head.load(std::memory_order_relaxed);
         softrdma::cqe &oldest = ring[head & (m_shared.capacity - 1)];
         if (oldest.turn.load(std::memory_order_acquire) != head + 1) {
             return false;
@@ -267,7 +267,8 @@ void completion_queue::purge(const queue_pair &qp)
         if (entry.qp_num != qp.qp_base.qp_num) {
             continue;
         }
-        if ((entry.kind == queue_kind::receive) || (entry.kind == queue_kind::shared_receive)) {
+        if ((entry.kind == queue_kind::receive) ||
+            (entry.kind == queue_kind::shared_receive)) {
             receive_queue *queue = queue_of(m_owner, entry);
             if (queue != nullptr) {
                 queue->finish(entry, false);
@@ -313,7 +314,8 @@ int completion_queue::destroy()
     m_shared.valid.store(0, std::memory_order_seq_cst);
     m_shared.lock.unlock();
     if (quiesce(m_owner.reg, m_owner.reg.own_slot())) {
-        m_owner.seg.free(m_shared.ring, uint64_t(m_shared.capacity) * sizeof(softrdma::cqe));
+        m_owner.seg.free(m_shared.ring,
+                         uint64_t(m_shared.capacity) * sizeof(softrdma::cqe));
     }
     if (channel != nullptr) {
         device_context &owner_context = *device_context::from(context);
@@ -323,7 +325,8 @@ int completion_queue::destroy()
     }
     pthread_mutex_destroy(&mutex);
     pthread_cond_destroy(&cond);
-    m_owner.cqs.erase(m_index); // frees this object, unless the service thread looks at it
+    m_owner.cqs.erase(
+            m_index); // frees this object, unless the service thread looks at it
     return 0;
 }
 

@@ -27,8 +27,8 @@ void push_completion(process &me, peer &to, uint32_t cq, const completion &entry
 class completion_queue : public ibv_cq_ex {
 public:
     // Null with errno.
-    static completion_queue *create(device_context &context, uint32_t cqe, void *cq_context,
-                                    ibv_comp_channel *channel);
+    static completion_queue *create(device_context &context, uint32_t cqe,
+                                    void *cq_context, ibv_comp_channel *channel);
 
     static completion_queue *from(ibv_cq *cq)
     {
@@ -75,7 +75,10 @@ public:
 
     // Only for create(): make_shared needs it.
     completion_queue(process &owner, uint32_t index) :
-        ibv_cq_ex{}, current{}, m_owner(owner), m_index(index),
+        ibv_cq_ex{},
+        current{},
+        m_owner(owner),
+        m_index(index),
         m_shared(owner.seg.base()->cqs[index])
     {
     }

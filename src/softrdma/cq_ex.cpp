@@ -53,16 +53,20 @@ void set_cq_readers(ibv_cq_ex &cq)
     cq.read_opcode = [](ibv_cq_ex *which) {
         return static_cast<ibv_wc_opcode>(self(which).current.opcode);
     };
-    cq.read_vendor_err     = [](ibv_cq_ex *) { return uint32_t{0}; };
-    cq.read_byte_len       = [](ibv_cq_ex *which) { return self(which).current.byte_len; };
-    cq.read_imm_data       = [](ibv_cq_ex *which) { return __be32{self(which).current.imm_data}; };
-    cq.read_qp_num         = [](ibv_cq_ex *which) { return self(which).current.qp_num; };
-    cq.read_src_qp         = [](ibv_cq_ex *which) { return self(which).current.src_qp; };
-    cq.read_wc_flags       = [](ibv_cq_ex *which) { return unsigned{self(which).current.wc_flags}; };
-    cq.read_slid           = [](ibv_cq_ex *which) { return uint32_t{self(which).current.slid}; };
-    cq.read_sl             = [](ibv_cq_ex *) { return uint8_t{0}; };
-    cq.read_dlid_path_bits = [](ibv_cq_ex *) { return uint8_t{0}; };
-    cq.read_completion_ts  = [](ibv_cq_ex *) { return now_ns(); };
+    cq.read_vendor_err = [](ibv_cq_ex *) { return uint32_t{0}; };
+    cq.read_byte_len   = [](ibv_cq_ex *which) { return self(which).current.byte_len; };
+    cq.read_imm_data   = [](ibv_cq_ex *which) {
+        return __be32{self(which).current.imm_data};
+    };
+    cq.read_qp_num   = [](ibv_cq_ex *which) { return self(which).current.qp_num; };
+    cq.read_src_qp   = [](ibv_cq_ex *which) { return self(which).current.src_qp; };
+    cq.read_wc_flags = [](ibv_cq_ex *which) {
+        return unsigned{self(which).current.wc_flags};
+    };
+    cq.read_slid = [](ibv_cq_ex *which) { return uint32_t{self(which).current.slid}; };
+    cq.read_sl   = [](ibv_cq_ex *) { return uint8_t{0}; };
+    cq.read_dlid_path_bits          = [](ibv_cq_ex *) { return uint8_t{0}; };
+    cq.read_completion_ts           = [](ibv_cq_ex *) { return now_ns(); };
     cq.read_completion_wallclock_ns = wall_clock_ns;
 }
 
@@ -83,8 +87,8 @@ ibv_cq_ex *create_cq_ex(ibv_context *context, ibv_cq_init_attr_ex *attr)
         errno = EINVAL;
         return nullptr;
     }
-    return completion_queue::create(*device_context::from(context), attr->cqe, attr->cq_context,
-                                    attr->channel);
+    return completion_queue::create(*device_context::from(context), attr->cqe,
+                                    attr->cq_context, attr->channel);
 }
 
 } // namespace softrdma

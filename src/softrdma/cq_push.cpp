@@ -88,8 +88,9 @@ void push_completion(process &me, peer &to, uint32_t index, const completion &da
             if (to.notify(fd, channel, cookie)) {
                 cq.unread.fetch_add(1, std::memory_order_relaxed);
             } else {
-                SOFTRDMA_LOG_ONCE(warn, "a completion event of process %d could not be delivered",
-                                  to.pid);
+                SOFTRDMA_LOG_ONCE(
+                        warn, "a completion event of process %d could not be delivered",
+                        to.pid);
             }
         }
     }

@@ -40,13 +40,15 @@ completion receive_completion(const operation &op, const claimed_receive &receiv
     entry.qp_num    = (op.to.slot << limits::qp_bits) | op.target_index;
     entry.src_qp    = op.qp.qp_base.qp_num;
     entry.opcode    = IBV_WC_RECV;
-    entry.slid      = op.me.config.ethernet ? 0 : static_cast<uint16_t>(first_lid + op.qp.device);
+    entry.slid      = op.me.config.ethernet ? 0 :
+                                              static_cast<uint16_t>(first_lid + op.qp.device);
     entry.kind      = shared ? queue_kind::shared_receive : queue_kind::receive;
     entry.queue     = shared ? op.target.srq : op.target_index;
     entry.slot      = receive.index;
     entry.solicited = (op.wr.send_flags & IBV_SEND_SOLICITED) != 0;
     entry.byte_len  = static_cast<uint32_t>(op.local.length);
-    if ((op.wr.opcode == IBV_WR_SEND_WITH_IMM) || (op.wr.opcode == IBV_WR_RDMA_WRITE_WITH_IMM)) {
+    if ((op.wr.opcode == IBV_WR_SEND_WITH_IMM) ||
+        (op.wr.opcode == IBV_WR_RDMA_WRITE_WITH_IMM)) {
         entry.wc_flags = IBV_WC_WITH_IMM;
         entry.imm_data = op.wr.imm_data;
     }
@@ -79,7 +81,8 @@ void fill_grh(const operation &op, char *grh)
         char *ip       = grh + 20;
         ip[0]          = 0x45;
         ip[1]          = static_cast<char>(address.grh.traffic_class);
-        uint16_t total = htons(static_cast<uint16_t>(20 + 8 + 12 + 8 + op.local.length + 4));
+        uint16_t total = htons(
+                static_cast<uint16_t>(20 + 8 + 12 + 8 + op.local.length + 4));
         memcpy(ip + 2, &total, sizeof(total));
         ip[8] = static_cast<char>(address.grh.hop_limit);
         ip[9] = 17; // UDP
@@ -88,13 +91,14 @@ void fill_grh(const operation &op, char *grh)
         return;
     }
     ibv_grh header{};
-    header.version_tclass_flow = htobe32((6u << 28) | (uint32_t(address.grh.traffic_class) << 20) |
+    header.version_tclass_flow = htobe32((6u << 28) |
+                                         (uint32_t(address.grh.traffic_class) << 20) |
                                          (address.grh.flow_label & 0xfffff));
-    header.paylen    = htobe16(static_cast<uint16_t>(op.local.length + 24));
-    header.next_hdr  = 0x1b;
-    header.hop_limit = address.grh.hop_limit;
-    header.sgid      = source;
-    header.dgid      = gid;
+    header.paylen              = htobe16(static_cast<uint16_t>(op.local.length + 24));
+    header.next_hdr            = 0x1b;
+    header.hop_limit           = address.grh.hop_limit;
+    header.sgid                = source;
+    header.dgid                = gid;
     memcpy(grh, &header, sizeof(header));
 }
 
@@ -153,7 +157,8 @@ outcome deliver_message(const operation &op)
     }
     if (failure != 0) {
         return receive_failed(op, entry, IBV_WC_LOC_PROT_ERR,
-                              (failure == EPERM) ? IBV_WC_LOC_QP_OP_ERR : IBV_WC_REM_OP_ERR);
+                              (failure == EPERM) ? IBV_WC_LOC_QP_OP_ERR :
+                                                   IBV_WC_REM_OP_ERR);
     }
     push_completion(op.me, op.to, op.target.recv_cq, entry);
     return outcome::done(op.local.length);
@@ -168,10 +173,11 @@ outcome write_with_immediate(const operation &op, const memory_list &remote)
     }
     completion entry = receive_completion(op, receive);
     entry.opcode     = IBV_WC_RECV_RDMA_WITH_IMM;
-    int failure      = transfer(op.to, op.local, remote, remote.length, direction::to_peer);
+    int failure = transfer(op.to, op.local, remote, remote.length, direction::to_peer);
     if (failure != 0) {
         return receive_failed(op, entry, IBV_WC_LOC_PROT_ERR,
-                              (failure == EPERM) ? IBV_WC_LOC_QP_OP_ERR : IBV_WC_REM_OP_ERR);
+                              (failure == EPERM) ? IBV_WC_LOC_QP_OP_ERR :
+                                                   IBV_WC_REM_OP_ERR);
     }
     push_completion(op.me, op.to, op.target.recv_cq, entry);
     return outcome::done(op.local.length);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "device.h"
 
-#include "limits.h"
+#include "sizes.h"
 #include "process.h"
 
 #include <atomic>
@@ -82,7 +82,8 @@ uint32_t device_index(const ibv_device *device)
 uint64_t device_guid(const process &owner, uint32_t index)
 {
     // Locally administered; the last byte is the device.
-    return 0x0200000000000000ull | ((identity(owner) & 0x00ffffffffffull) << 8) | (index + 1);
+    return 0x0200000000000000ull | ((identity(owner) & 0x00ffffffffffull) << 8) |
+           (index + 1);
 }
 
 ibv_gid device_gid(const process &owner, uint32_t index)
@@ -137,17 +138,17 @@ void fill_device_attr(const process &owner, uint32_t index, ibv_device_attr &att
 {
     attr = {};
     snprintf(attr.fw_ver, sizeof(attr.fw_ver), "%u.0.0", layout_version);
-    attr.node_guid           = htobe64(device_guid(owner, index));
-    attr.sys_image_guid      = attr.node_guid;
-    attr.max_mr_size         = UINT64_MAX;
-    attr.page_size_cap       = 0xfffff000;
-    attr.vendor_id           = 0;
-    attr.vendor_part_id      = 0x5352; // "SR"
-    attr.hw_ver              = layout_version;
-    attr.max_qp              = limits::qps - 2;
-    attr.max_qp_wr           = limits::work_requests;
-    attr.device_cap_flags    = IBV_DEVICE_RC_RNR_NAK_GEN | IBV_DEVICE_CURR_QP_STATE_MOD |
-                               IBV_DEVICE_SYS_IMAGE_GUID;
+    attr.node_guid        = htobe64(device_guid(owner, index));
+    attr.sys_image_guid   = attr.node_guid;
+    attr.max_mr_size      = UINT64_MAX;
+    attr.page_size_cap    = 0xfffff000;
+    attr.vendor_id        = 0;
+    attr.vendor_part_id   = 0x5352; // "SR"
+    attr.hw_ver           = layout_version;
+    attr.max_qp           = limits::qps - 2;
+    attr.max_qp_wr        = limits::work_requests;
+    attr.device_cap_flags = IBV_DEVICE_RC_RNR_NAK_GEN | IBV_DEVICE_CURR_QP_STATE_MOD |
+                            IBV_DEVICE_SYS_IMAGE_GUID;
     attr.max_sge             = limits::sges;
     attr.max_sge_rd          = limits::sges;
     attr.max_cq              = limits::cqs - 1;
@@ -177,9 +178,9 @@ void fill_port_attr(const process &owner, uint32_t index, ibv_port_attr &attr)
     attr.max_msg_sz   = static_cast<uint32_t>(limits::message_bytes);
     attr.pkey_tbl_len = 1;
     attr.max_vl_num   = 1;
-    attr.active_width = 2;  // 4x
+    attr.active_width = 2; // 4x
     attr.active_speed = 32; // EDR: 100 Gb/s
-    attr.phys_state   = 5;  // link up
+    attr.phys_state   = 5; // link up
     if (owner.config.ethernet) {
         attr.link_layer     = IBV_LINK_LAYER_ETHERNET;
         attr.port_cap_flags = IBV_PORT_IP_BASED_GIDS;

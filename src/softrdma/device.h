@@ -13,10 +13,10 @@ namespace softrdma {
 
 class process;
 
-inline constexpr uint16_t first_lid    = 1;
-inline constexpr uint32_t no_device    = UINT32_MAX;
-inline constexpr uint8_t port_number   = 1;
-inline constexpr int first_index       = 1000; // of ibv_get_device_index: clear of the kernel's
+inline constexpr uint16_t first_lid  = 1;
+inline constexpr uint32_t no_device  = UINT32_MAX;
+inline constexpr uint8_t port_number = 1;
+inline constexpr int first_index = 1000; // of ibv_get_device_index: clear of the kernel's
 inline constexpr uint16_t default_pkey = 0xffff;
 
 // The device list entry of device `index`; created once, never freed.

@@ -39,8 +39,8 @@ void *event_registry::fetch_async(uint64_t id)
     return found->second->object;
 }
 
-void wait_acknowledged(pthread_mutex_t &mutex, pthread_cond_t &cond, const uint32_t &acknowledged,
-                       uint32_t expected)
+void wait_acknowledged(pthread_mutex_t &mutex, pthread_cond_t &cond,
+                       const uint32_t &acknowledged, uint32_t expected)
 {
     pthread_mutex_lock(&mutex);
     while (acknowledged != expected) {

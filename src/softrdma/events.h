@@ -20,8 +20,8 @@ namespace softrdma {
 struct event_target {
     uint64_t id            = 0;
     void *object           = nullptr; // the verbs object
-    uint32_t comp_fetched  = 0;       // completion events given to the application
-    uint32_t async_fetched = 0;       // asynchronous ones
+    uint32_t comp_fetched  = 0; // completion events given to the application
+    uint32_t async_fetched = 0; // asynchronous ones
 };
 
 // What a context's async_fd carries.
@@ -49,8 +49,8 @@ private:
 };
 
 // Waits until the application acknowledged `expected` events.
-void wait_acknowledged(pthread_mutex_t &mutex, pthread_cond_t &cond, const uint32_t &acknowledged,
-                       uint32_t expected);
+void wait_acknowledged(pthread_mutex_t &mutex, pthread_cond_t &cond,
+                       const uint32_t &acknowledged, uint32_t expected);
 
 void acknowledge(pthread_mutex_t &mutex, pthread_cond_t &cond, uint32_t &acknowledged,
                  uint32_t count);

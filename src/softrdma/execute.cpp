@@ -29,8 +29,8 @@ bool local_memory(const queue_pair &qp, const ibv_send_wr &wr, memory_list &resu
         }
         uint64_t addr = sge.addr;
         if ((wr.send_flags & IBV_SEND_INLINE) == 0) {
-            addr = find_memory(qp.owner.seg.base(), sge.lkey, qp.pd_index, rights, sge.addr,
-                               sge.length);
+            addr = find_memory(qp.owner.seg.base(), sge.lkey, qp.pd_index, rights,
+                               sge.addr, sge.length);
             if (addr == 0) {
                 return false;
             }
@@ -41,14 +41,16 @@ bool local_memory(const queue_pair &qp, const ibv_send_wr &wr, memory_list &resu
 }
 
 // Whether the target queue pair takes packets from this one.
-bool accepts(const queue_pair &qp, const ibv_send_wr &wr, const qp_shared &target, uint32_t device)
+bool accepts(const queue_pair &qp, const ibv_send_wr &wr, const qp_shared &target,
+             uint32_t device)
 {
     uint32_t state = target.state.load(std::memory_order_seq_cst);
     if ((state != IBV_QPS_RTR) && (state != IBV_QPS_RTS) && (state != IBV_QPS_SQD) &&
         (state != IBV_QPS_SQE)) {
         return false;
     }
-    if ((target.type != static_cast<uint32_t>(qp.qp_base.qp_type)) || (target.device != device)) {
+    if ((target.type != static_cast<uint32_t>(qp.qp_base.qp_type)) ||
+        (target.device != device)) {
         return false;
     }
     if (target.type == IBV_QPT_UD) {
@@ -98,14 +100,16 @@ outcome remote_access(const operation &op)
 
     // What the queue pair does not allow at all is an invalid request; what the key does not, an
     // access error.
-    if (((op.target.access & access) == 0) || (atomic && (remote_addr % sizeof(uint64_t) != 0)) ||
+    if (((op.target.access & access) == 0) ||
+        (atomic && (remote_addr % sizeof(uint64_t) != 0)) ||
         (atomic && (op.local.length < sizeof(uint64_t)))) {
         op.fail_target(IBV_EVENT_QP_REQ_ERR);
         return outcome::failed(IBV_WC_REM_INV_REQ_ERR);
     }
     uint64_t addr = 0;
     if (length != 0) {
-        addr = find_memory(op.to.segment, rkey, op.target.pd, access, remote_addr, length);
+        addr = find_memory(op.to.segment, rkey, op.target.pd, access, remote_addr,
+                           length);
         if (addr == 0) {
             op.fail_target(IBV_EVENT_QP_ACCESS_ERR);
             return outcome::failed(IBV_WC_REM_ACCESS_ERR);
@@ -120,7 +124,8 @@ outcome remote_access(const operation &op)
     if (wr.opcode == IBV_WR_RDMA_WRITE_WITH_IMM) {
         return write_with_immediate(op, remote);
     }
-    direction way = (wr.opcode == IBV_WR_RDMA_READ) ? direction::from_peer : direction::to_peer;
+    direction way = (wr.opcode == IBV_WR_RDMA_READ) ? direction::from_peer :
+                                                      direction::to_peer;
     int failure   = transfer(op.to, op.local, remote, length, way);
     return (failure == 0) ? outcome::done(length) : transfer_failed(op, failure);
 }
@@ -140,7 +145,8 @@ void operation::fail_target() const
 {
     uint32_t state = target.state.load(std::memory_order_acquire);
     while ((state != IBV_QPS_ERR) && (state != IBV_QPS_RESET)) {
-        if (target.state.compare_exchange_weak(state, IBV_QPS_ERR, std::memory_order_acq_rel)) {
+        if (target.state.compare_exchange_weak(state, IBV_QPS_ERR,
+                                               std::memory_order_acq_rel)) {
             break;
         }
     }
@@ -159,7 +165,8 @@ outcome execute(queue_pair &qp, const ibv_send_wr &wr)
         return outcome::failed(IBV_WC_LOC_LEN_ERR);
     }
 
-    uint32_t device = datagram ? address_handle::from(wr.wr.ud.ah)->device : qp.shared.dest_device;
+    uint32_t device = datagram ? address_handle::from(wr.wr.ud.ah)->device :
+                                 qp.shared.dest_device;
     uint32_t number = datagram ? wr.wr.ud.remote_qpn : qp.shared.dest_qpn;
     uint32_t slot   = number >> limits::qp_bits;
     uint32_t index  = number % limits::qps;

@@ -16,9 +16,9 @@ class queue_pair;
 struct outcome {
     enum class kind {
         done,
-        no_receive,  // RNR: nothing was changed
+        no_receive, // RNR: nothing was changed
         no_response, // the peer, its queue pair or the way to it is not there
-        failed       // with `status`
+        failed // with `status`
     };
 
     kind what            = kind::done;

@@ -26,27 +26,27 @@ void *real_symbol(const char *name, const char *version);
 } // namespace softrdma
 
 // The real function of that name and version, looked up once. Null when there is none.
-#define SOFTRDMA_REAL(name, version)                                                               \
-    ([] {                                                                                          \
-        static const auto found =                                                                  \
-                reinterpret_cast<decltype(&name)>(::softrdma::real_symbol(#name, version));        \
-        return found;                                                                              \
+#define SOFTRDMA_REAL(name, version)                                 \
+    ([] {                                                            \
+        static const auto found = reinterpret_cast<decltype(&name)>( \
+                ::softrdma::real_symbol(#name, version));            \
+        return found;                                                \
     }())
 
 // Returns from the exported function with what the real one says, for an object that is not ours. Such
 // an object came from the real library, so that is there.
-#define SOFTRDMA_FORWARD_IF(foreign, name, version, ...)                                           \
-    do {                                                                                           \
-        if (foreign) {                                                                             \
-            return SOFTRDMA_REAL(name, version)(__VA_ARGS__);                                      \
-        }                                                                                          \
+#define SOFTRDMA_FORWARD_IF(foreign, name, version, ...)      \
+    do {                                                      \
+        if (foreign) {                                        \
+            return SOFTRDMA_REAL(name, version)(__VA_ARGS__); \
+        }                                                     \
     } while (0)
 
 // Returns with an error for an object that a forked child inherited.
-#define SOFTRDMA_CHECK_USABLE(context, result)                                                     \
-    do {                                                                                           \
-        if (!::softrdma::is_usable(context)) {                                                     \
-            errno = EIO;                                                                           \
-            return result;                                                                         \
-        }                                                                                          \
+#define SOFTRDMA_CHECK_USABLE(context, result) \
+    do {                                       \
+        if (!::softrdma::is_usable(context)) { \
+            errno = EIO;                       \
+            return result;                     \
+        }                                      \
     } while (0)

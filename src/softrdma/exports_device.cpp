@@ -31,9 +31,9 @@ device_context &from(ibv_context *context)
 
 SOFTRDMA_EXPORT ibv_device **ibv_get_device_list(int *count)
 {
-    process *owner     = process::create();
-    uint32_t own       = (owner != nullptr) ? owner->config.devices : 0;
-    int others         = 0;
+    process *owner      = process::create();
+    uint32_t own        = (owner != nullptr) ? owner->config.devices : 0;
+    int others          = 0;
     ibv_device **theirs = nullptr;
     if ((owner == nullptr) || !owner->config.only) {
         auto real = SOFTRDMA_REAL(ibv_get_device_list, "IBVERBS_1.1");
@@ -41,7 +41,8 @@ SOFTRDMA_EXPORT ibv_device **ibv_get_device_list(int *count)
         others    = (theirs != nullptr) ? others : 0;
     }
 
-    auto *list = static_cast<ibv_device **>(calloc(own + others + 1, sizeof(ibv_device *)));
+    auto *list = static_cast<ibv_device **>(
+            calloc(own + others + 1, sizeof(ibv_device *)));
     if (list == nullptr) {
         errno = ENOMEM;
         return nullptr;
@@ -127,22 +128,27 @@ SOFTRDMA_EXPORT ibv_context *ibv_import_device(int fd)
 
 SOFTRDMA_EXPORT int ibv_query_device(ibv_context *context, ibv_device_attr *attr)
 {
-    SOFTRDMA_FORWARD_IF(!is_ours(context), ibv_query_device, "IBVERBS_1.1", context, attr);
+    SOFTRDMA_FORWARD_IF(!is_ours(context), ibv_query_device, "IBVERBS_1.1", context,
+                        attr);
     SOFTRDMA_CHECK_USABLE(context, EIO);
     fill_device_attr(*from(context).owner, from(context).device, *attr);
     return 0;
 }
 
-SOFTRDMA_EXPORT int ibv_query_port(ibv_context *context, uint8_t port, _compat_ibv_port_attr *attr)
+SOFTRDMA_EXPORT int
+ibv_query_port(ibv_context *context, uint8_t port, _compat_ibv_port_attr *attr)
 {
-    SOFTRDMA_FORWARD_IF(!is_ours(context), ibv_query_port, "IBVERBS_1.1", context, port, attr);
+    SOFTRDMA_FORWARD_IF(!is_ours(context), ibv_query_port, "IBVERBS_1.1", context, port,
+                        attr);
     return query_port(context, port, reinterpret_cast<ibv_port_attr *>(attr),
                       offsetof(ibv_port_attr, port_cap_flags2));
 }
 
-SOFTRDMA_EXPORT int ibv_query_gid(ibv_context *context, uint8_t port, int index, ibv_gid *gid)
+SOFTRDMA_EXPORT int
+ibv_query_gid(ibv_context *context, uint8_t port, int index, ibv_gid *gid)
 {
-    SOFTRDMA_FORWARD_IF(!is_ours(context), ibv_query_gid, "IBVERBS_1.1", context, port, index, gid);
+    SOFTRDMA_FORWARD_IF(!is_ours(context), ibv_query_gid, "IBVERBS_1.1", context, port,
+                        index, gid);
     SOFTRDMA_CHECK_USABLE(context, -1);
     if ((port != port_number) || (index != 0)) {
         errno = EINVAL;
@@ -155,8 +161,8 @@ SOFTRDMA_EXPORT int ibv_query_gid(ibv_context *context, uint8_t port, int index,
 SOFTRDMA_EXPORT int _ibv_query_gid_ex(ibv_context *context, uint32_t port, uint32_t index,
                                       ibv_gid_entry *entry, uint32_t flags, size_t size)
 {
-    SOFTRDMA_FORWARD_IF(!is_ours(context), _ibv_query_gid_ex, "IBVERBS_1.11", context, port, index,
-                        entry, flags, size);
+    SOFTRDMA_FORWARD_IF(!is_ours(context), _ibv_query_gid_ex, "IBVERBS_1.11", context,
+                        port, index, entry, flags, size);
     SOFTRDMA_CHECK_USABLE(context, EIO);
     if (flags != 0) {
         return EOPNOTSUPP;
@@ -176,8 +182,8 @@ SOFTRDMA_EXPORT int _ibv_query_gid_ex(ibv_context *context, uint32_t port, uint3
 SOFTRDMA_EXPORT ssize_t _ibv_query_gid_table(ibv_context *context, ibv_gid_entry *entries,
                                              size_t count, uint32_t flags, size_t size)
 {
-    SOFTRDMA_FORWARD_IF(!is_ours(context), _ibv_query_gid_table, "IBVERBS_1.11", context, entries,
-                        count, flags, size);
+    SOFTRDMA_FORWARD_IF(!is_ours(context), _ibv_query_gid_table, "IBVERBS_1.11", context,
+                        entries, count, flags, size);
     SOFTRDMA_CHECK_USABLE(context, -EIO);
     if (count == 0) {
         return -EINVAL;
@@ -187,10 +193,11 @@ SOFTRDMA_EXPORT ssize_t _ibv_query_gid_table(ibv_context *context, ibv_gid_entry
 }
 
 // Private to libibverbs, but used by programs (perftest, UCX): not in any header.
-SOFTRDMA_EXPORT int ibv_query_gid_type(ibv_context *context, uint8_t port, unsigned index, int *type)
+SOFTRDMA_EXPORT int
+ibv_query_gid_type(ibv_context *context, uint8_t port, unsigned index, int *type)
 {
-    SOFTRDMA_FORWARD_IF(!is_ours(context), ibv_query_gid_type, "IBVERBS_PRIVATE_34", context, port,
-                        index, type);
+    SOFTRDMA_FORWARD_IF(!is_ours(context), ibv_query_gid_type, "IBVERBS_PRIVATE_34",
+                        context, port, index, type);
     SOFTRDMA_CHECK_USABLE(context, -1);
     if ((port != port_number) || (index != 0)) {
         errno = EINVAL;
@@ -201,9 +208,11 @@ SOFTRDMA_EXPORT int ibv_query_gid_type(ibv_context *context, uint8_t port, unsig
     return 0;
 }
 
-SOFTRDMA_EXPORT int ibv_query_pkey(ibv_context *context, uint8_t port, int index, __be16 *pkey)
+SOFTRDMA_EXPORT int
+ibv_query_pkey(ibv_context *context, uint8_t port, int index, __be16 *pkey)
 {
-    SOFTRDMA_FORWARD_IF(!is_ours(context), ibv_query_pkey, "IBVERBS_1.1", context, port, index, pkey);
+    SOFTRDMA_FORWARD_IF(!is_ours(context), ibv_query_pkey, "IBVERBS_1.1", context, port,
+                        index, pkey);
     if ((port != port_number) || (index != 0)) {
         errno = EINVAL;
         return -1;
@@ -214,12 +223,13 @@ SOFTRDMA_EXPORT int ibv_query_pkey(ibv_context *context, uint8_t port, int index
 
 SOFTRDMA_EXPORT int ibv_get_pkey_index(ibv_context *context, uint8_t port, __be16 pkey)
 {
-    SOFTRDMA_FORWARD_IF(!is_ours(context), ibv_get_pkey_index, "IBVERBS_1.5", context, port, pkey);
+    SOFTRDMA_FORWARD_IF(!is_ours(context), ibv_get_pkey_index, "IBVERBS_1.5", context,
+                        port, pkey);
     return ((port == port_number) && (pkey == htobe16(default_pkey))) ? 0 : -1;
 }
 
-SOFTRDMA_EXPORT int ibv_read_sysfs_file(const char *directory, const char *file, char *buffer,
-                                        size_t size)
+SOFTRDMA_EXPORT int
+ibv_read_sysfs_file(const char *directory, const char *file, char *buffer, size_t size)
 {
     if (strstr(directory, "/softrdma") == nullptr) {
         auto real = SOFTRDMA_REAL(ibv_read_sysfs_file, "IBVERBS_1.0");
@@ -240,7 +250,8 @@ SOFTRDMA_EXPORT int ibv_read_sysfs_file(const char *directory, const char *file,
 
 SOFTRDMA_EXPORT int ibv_get_async_event(ibv_context *context, ibv_async_event *event)
 {
-    SOFTRDMA_FORWARD_IF(!is_ours(context), ibv_get_async_event, "IBVERBS_1.1", context, event);
+    SOFTRDMA_FORWARD_IF(!is_ours(context), ibv_get_async_event, "IBVERBS_1.1", context,
+                        event);
     SOFTRDMA_CHECK_USABLE(context, -1);
     return next_async_event(from(context), *event);
 }
@@ -266,10 +277,11 @@ SOFTRDMA_EXPORT ibv_fork_status ibv_is_fork_initialized(void)
 }
 
 SOFTRDMA_EXPORT int ibv_resolve_eth_l2_from_gid(ibv_context *context, ibv_ah_attr *attr,
-                                                uint8_t mac[ETHERNET_LL_SIZE], uint16_t *vlan)
+                                                uint8_t mac[ETHERNET_LL_SIZE],
+                                                uint16_t *vlan)
 {
-    SOFTRDMA_FORWARD_IF(!is_ours(context), ibv_resolve_eth_l2_from_gid, "IBVERBS_1.1", context,
-                        attr, mac, vlan);
+    SOFTRDMA_FORWARD_IF(!is_ours(context), ibv_resolve_eth_l2_from_gid, "IBVERBS_1.1",
+                        context, attr, mac, vlan);
     memset(mac, 0, ETHERNET_LL_SIZE);
     if (vlan != nullptr) {
         *vlan = UINT16_MAX;

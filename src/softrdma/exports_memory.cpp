@@ -18,7 +18,8 @@ process &owner_of(ibv_context *context)
     return *device_context::from(context)->owner;
 }
 
-ibv_mr *register_memory(ibv_pd *pd, void *addr, size_t length, uint64_t iova, unsigned access)
+ibv_mr *
+register_memory(ibv_pd *pd, void *addr, size_t length, uint64_t iova, unsigned access)
 {
     SOFTRDMA_CHECK_USABLE(pd->context, nullptr);
     return memory_region::create(owner_of(pd->context), pd, addr, length, iova, access);
@@ -46,40 +47,41 @@ SOFTRDMA_EXPORT int ibv_dealloc_pd(ibv_pd *pd)
 
 SOFTRDMA_EXPORT ibv_mr *ibv_reg_mr(ibv_pd *pd, void *addr, size_t length, int access)
 {
-    SOFTRDMA_FORWARD_IF(!is_ours(pd->context), ibv_reg_mr, "IBVERBS_1.1", pd, addr, length, access);
+    SOFTRDMA_FORWARD_IF(!is_ours(pd->context), ibv_reg_mr, "IBVERBS_1.1", pd, addr,
+                        length, access);
     return register_memory(pd, addr, length, reinterpret_cast<uint64_t>(addr), access);
 }
 
-SOFTRDMA_EXPORT ibv_mr *ibv_reg_mr_iova(ibv_pd *pd, void *addr, size_t length, uint64_t iova,
-                                        int access)
+SOFTRDMA_EXPORT ibv_mr *
+ibv_reg_mr_iova(ibv_pd *pd, void *addr, size_t length, uint64_t iova, int access)
 {
-    SOFTRDMA_FORWARD_IF(!is_ours(pd->context), ibv_reg_mr_iova, "IBVERBS_1.7", pd, addr, length,
-                        iova, access);
+    SOFTRDMA_FORWARD_IF(!is_ours(pd->context), ibv_reg_mr_iova, "IBVERBS_1.7", pd, addr,
+                        length, iova, access);
     return register_memory(pd, addr, length, iova, access);
 }
 
-SOFTRDMA_EXPORT ibv_mr *ibv_reg_mr_iova2(ibv_pd *pd, void *addr, size_t length, uint64_t iova,
-                                         unsigned access)
+SOFTRDMA_EXPORT ibv_mr *
+ibv_reg_mr_iova2(ibv_pd *pd, void *addr, size_t length, uint64_t iova, unsigned access)
 {
-    SOFTRDMA_FORWARD_IF(!is_ours(pd->context), ibv_reg_mr_iova2, "IBVERBS_1.8", pd, addr, length,
-                        iova, access);
+    SOFTRDMA_FORWARD_IF(!is_ours(pd->context), ibv_reg_mr_iova2, "IBVERBS_1.8", pd, addr,
+                        length, iova, access);
     return register_memory(pd, addr, length, iova, access);
 }
 
-SOFTRDMA_EXPORT ibv_mr *ibv_reg_dmabuf_mr(ibv_pd *pd, uint64_t offset, size_t length, uint64_t iova,
-                                          int fd, int access)
+SOFTRDMA_EXPORT ibv_mr *ibv_reg_dmabuf_mr(ibv_pd *pd, uint64_t offset, size_t length,
+                                          uint64_t iova, int fd, int access)
 {
-    SOFTRDMA_FORWARD_IF(!is_ours(pd->context), ibv_reg_dmabuf_mr, "IBVERBS_1.12", pd, offset,
-                        length, iova, fd, access);
+    SOFTRDMA_FORWARD_IF(!is_ours(pd->context), ibv_reg_dmabuf_mr, "IBVERBS_1.12", pd,
+                        offset, length, iova, fd, access);
     errno = EOPNOTSUPP;
     return nullptr;
 }
 
-SOFTRDMA_EXPORT int ibv_rereg_mr(ibv_mr *mr, int flags, ibv_pd *pd, void *addr, size_t length,
-                                 int access)
+SOFTRDMA_EXPORT int
+ibv_rereg_mr(ibv_mr *mr, int flags, ibv_pd *pd, void *addr, size_t length, int access)
 {
-    SOFTRDMA_FORWARD_IF(!is_ours(mr->context), ibv_rereg_mr, "IBVERBS_1.1", mr, flags, pd, addr,
-                        length, access);
+    SOFTRDMA_FORWARD_IF(!is_ours(mr->context), ibv_rereg_mr, "IBVERBS_1.1", mr, flags, pd,
+                        addr, length, access);
     SOFTRDMA_CHECK_USABLE(mr->context, IBV_REREG_MR_ERR_INPUT);
     return memory_region::from(mr)->change(flags, pd, addr, length, access);
 }
@@ -94,7 +96,8 @@ SOFTRDMA_EXPORT int ibv_dereg_mr(ibv_mr *mr)
 
 SOFTRDMA_EXPORT ibv_pd *ibv_import_pd(ibv_context *context, uint32_t handle)
 {
-    SOFTRDMA_FORWARD_IF(!is_ours(context), ibv_import_pd, "IBVERBS_1.10", context, handle);
+    SOFTRDMA_FORWARD_IF(!is_ours(context), ibv_import_pd, "IBVERBS_1.10", context,
+                        handle);
     errno = EOPNOTSUPP;
     return nullptr;
 }
@@ -118,7 +121,8 @@ SOFTRDMA_EXPORT void ibv_unimport_mr(ibv_mr *mr)
 
 SOFTRDMA_EXPORT ibv_dm *ibv_import_dm(ibv_context *context, uint32_t handle)
 {
-    SOFTRDMA_FORWARD_IF(!is_ours(context), ibv_import_dm, "IBVERBS_1.13", context, handle);
+    SOFTRDMA_FORWARD_IF(!is_ours(context), ibv_import_dm, "IBVERBS_1.13", context,
+                        handle);
     errno = EOPNOTSUPP;
     return nullptr;
 }
@@ -130,15 +134,16 @@ SOFTRDMA_EXPORT void ibv_unimport_dm(ibv_dm *dm)
 
 SOFTRDMA_EXPORT ibv_comp_channel *ibv_create_comp_channel(ibv_context *context)
 {
-    SOFTRDMA_FORWARD_IF(!is_ours(context), ibv_create_comp_channel, "IBVERBS_1.0", context);
+    SOFTRDMA_FORWARD_IF(!is_ours(context), ibv_create_comp_channel, "IBVERBS_1.0",
+                        context);
     SOFTRDMA_CHECK_USABLE(context, nullptr);
     return create_channel(*device_context::from(context));
 }
 
 SOFTRDMA_EXPORT int ibv_destroy_comp_channel(ibv_comp_channel *channel)
 {
-    SOFTRDMA_FORWARD_IF(!is_ours(channel->context), ibv_destroy_comp_channel, "IBVERBS_1.0",
-                        channel);
+    SOFTRDMA_FORWARD_IF(!is_ours(channel->context), ibv_destroy_comp_channel,
+                        "IBVERBS_1.0", channel);
     SOFTRDMA_CHECK_USABLE(channel->context, EIO);
     return destroy_channel(*completion_channel::from(channel));
 }
@@ -146,15 +151,15 @@ SOFTRDMA_EXPORT int ibv_destroy_comp_channel(ibv_comp_channel *channel)
 SOFTRDMA_EXPORT ibv_cq *ibv_create_cq(ibv_context *context, int cqe, void *cq_context,
                                       ibv_comp_channel *channel, int vector)
 {
-    SOFTRDMA_FORWARD_IF(!is_ours(context), ibv_create_cq, "IBVERBS_1.1", context, cqe, cq_context,
-                        channel, vector);
+    SOFTRDMA_FORWARD_IF(!is_ours(context), ibv_create_cq, "IBVERBS_1.1", context, cqe,
+                        cq_context, channel, vector);
     SOFTRDMA_CHECK_USABLE(context, nullptr);
     if ((vector < 0) || (vector >= context->num_comp_vectors) || (cqe <= 0)) {
         errno = EINVAL;
         return nullptr;
     }
-    auto *cq = completion_queue::create(*device_context::from(context), static_cast<uint32_t>(cqe),
-                                        cq_context, channel);
+    auto *cq = completion_queue::create(*device_context::from(context),
+                                        static_cast<uint32_t>(cqe), cq_context, channel);
     return (cq != nullptr) ? cq->verbs() : nullptr;
 }
 
@@ -162,7 +167,8 @@ SOFTRDMA_EXPORT int ibv_resize_cq(ibv_cq *cq, int cqe)
 {
     SOFTRDMA_FORWARD_IF(!is_ours(cq->context), ibv_resize_cq, "IBVERBS_1.1", cq, cqe);
     SOFTRDMA_CHECK_USABLE(cq->context, EIO);
-    return (cqe > 0) ? completion_queue::from(cq)->resize(static_cast<uint32_t>(cqe)) : EINVAL;
+    return (cqe > 0) ? completion_queue::from(cq)->resize(static_cast<uint32_t>(cqe)) :
+                       EINVAL;
 }
 
 SOFTRDMA_EXPORT int ibv_destroy_cq(ibv_cq *cq)
@@ -172,16 +178,18 @@ SOFTRDMA_EXPORT int ibv_destroy_cq(ibv_cq *cq)
     return completion_queue::from(cq)->destroy();
 }
 
-SOFTRDMA_EXPORT int ibv_get_cq_event(ibv_comp_channel *channel, ibv_cq **cq, void **cq_context)
+SOFTRDMA_EXPORT int
+ibv_get_cq_event(ibv_comp_channel *channel, ibv_cq **cq, void **cq_context)
 {
-    SOFTRDMA_FORWARD_IF(!is_ours(channel->context), ibv_get_cq_event, "IBVERBS_1.1", channel, cq,
-                        cq_context);
+    SOFTRDMA_FORWARD_IF(!is_ours(channel->context), ibv_get_cq_event, "IBVERBS_1.1",
+                        channel, cq, cq_context);
     SOFTRDMA_CHECK_USABLE(channel->context, -1);
     return next_cq_event(*completion_channel::from(channel), cq, cq_context);
 }
 
 SOFTRDMA_EXPORT void ibv_ack_cq_events(ibv_cq *cq, unsigned count)
 {
-    SOFTRDMA_FORWARD_IF(!is_ours(cq->context), ibv_ack_cq_events, "IBVERBS_1.1", cq, count);
+    SOFTRDMA_FORWARD_IF(!is_ours(cq->context), ibv_ack_cq_events, "IBVERBS_1.1", cq,
+                        count);
     acknowledge(cq->mutex, cq->cond, cq->comp_events_completed, count);
 }

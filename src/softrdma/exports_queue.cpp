@@ -29,7 +29,8 @@ SOFTRDMA_EXPORT ibv_srq *ibv_create_srq(ibv_pd *pd, ibv_srq_init_attr *attr)
 
 SOFTRDMA_EXPORT int ibv_modify_srq(ibv_srq *srq, ibv_srq_attr *attr, int mask)
 {
-    SOFTRDMA_FORWARD_IF(!is_ours(srq->context), ibv_modify_srq, "IBVERBS_1.1", srq, attr, mask);
+    SOFTRDMA_FORWARD_IF(!is_ours(srq->context), ibv_modify_srq, "IBVERBS_1.1", srq, attr,
+                        mask);
     SOFTRDMA_CHECK_USABLE(srq->context, EIO);
     return shared_receive_queue::from(srq)->modify(*attr, mask);
 }
@@ -66,23 +67,27 @@ SOFTRDMA_EXPORT ibv_qp_ex *ibv_qp_to_qp_ex(ibv_qp *qp)
 
 SOFTRDMA_EXPORT int ibv_modify_qp(ibv_qp *qp, ibv_qp_attr *attr, int mask)
 {
-    SOFTRDMA_FORWARD_IF(!is_ours(qp->context), ibv_modify_qp, "IBVERBS_1.1", qp, attr, mask);
+    SOFTRDMA_FORWARD_IF(!is_ours(qp->context), ibv_modify_qp, "IBVERBS_1.1", qp, attr,
+                        mask);
     SOFTRDMA_CHECK_USABLE(qp->context, EIO);
     return queue_pair::from(qp)->modify(*attr, mask);
 }
 
-SOFTRDMA_EXPORT int ibv_query_qp(ibv_qp *qp, ibv_qp_attr *attr, int mask, ibv_qp_init_attr *init)
+SOFTRDMA_EXPORT int
+ibv_query_qp(ibv_qp *qp, ibv_qp_attr *attr, int mask, ibv_qp_init_attr *init)
 {
-    SOFTRDMA_FORWARD_IF(!is_ours(qp->context), ibv_query_qp, "IBVERBS_1.1", qp, attr, mask, init);
+    SOFTRDMA_FORWARD_IF(!is_ours(qp->context), ibv_query_qp, "IBVERBS_1.1", qp, attr,
+                        mask, init);
     SOFTRDMA_CHECK_USABLE(qp->context, EIO);
     queue_pair::from(qp)->query(*attr, init);
     return 0;
 }
 
-SOFTRDMA_EXPORT int ibv_query_qp_data_in_order(ibv_qp *qp, ibv_wr_opcode opcode, uint32_t flags)
+SOFTRDMA_EXPORT int
+ibv_query_qp_data_in_order(ibv_qp *qp, ibv_wr_opcode opcode, uint32_t flags)
 {
-    SOFTRDMA_FORWARD_IF(!is_ours(qp->context), ibv_query_qp_data_in_order, "IBVERBS_1.14", qp,
-                        opcode, flags);
+    SOFTRDMA_FORWARD_IF(!is_ours(qp->context), ibv_query_qp_data_in_order, "IBVERBS_1.14",
+                        qp, opcode, flags);
     return 0; // only the end of the data is ordered
 }
 
@@ -129,11 +134,11 @@ SOFTRDMA_EXPORT int ibv_destroy_ah(ibv_ah *ah)
     return 0;
 }
 
-SOFTRDMA_EXPORT int ibv_init_ah_from_wc(ibv_context *context, uint8_t port, ibv_wc *wc, ibv_grh *grh,
-                                        ibv_ah_attr *attr)
+SOFTRDMA_EXPORT int ibv_init_ah_from_wc(ibv_context *context, uint8_t port, ibv_wc *wc,
+                                        ibv_grh *grh, ibv_ah_attr *attr)
 {
-    SOFTRDMA_FORWARD_IF(!is_ours(context), ibv_init_ah_from_wc, "IBVERBS_1.1", context, port, wc,
-                        grh, attr);
+    SOFTRDMA_FORWARD_IF(!is_ours(context), ibv_init_ah_from_wc, "IBVERBS_1.1", context,
+                        port, wc, grh, attr);
     *attr          = {};
     attr->dlid     = wc->slid;
     attr->sl       = wc->sl;
@@ -144,21 +149,23 @@ SOFTRDMA_EXPORT int ibv_init_ah_from_wc(ibv_context *context, uint8_t port, ibv_
         if (owner_of(context).config.ethernet) {
             // The IPv4 header lies in the second half of the 40 bytes.
             attr->grh.dgid.raw[10] = attr->grh.dgid.raw[11] = 0xff;
-            memcpy(attr->grh.dgid.raw + 12, reinterpret_cast<const char *>(grh) + 20 + 12, 4);
+            memcpy(attr->grh.dgid.raw + 12, reinterpret_cast<const char *>(grh) + 20 + 12,
+                   4);
         } else {
-            attr->grh.dgid       = grh->sgid;
-            uint32_t flow        = be32toh(grh->version_tclass_flow);
-            attr->grh.flow_label = flow & 0xfffff;
+            attr->grh.dgid          = grh->sgid;
+            uint32_t flow           = be32toh(grh->version_tclass_flow);
+            attr->grh.flow_label    = flow & 0xfffff;
             attr->grh.traffic_class = static_cast<uint8_t>(flow >> 20);
         }
     }
     return 0;
 }
 
-SOFTRDMA_EXPORT ibv_ah *ibv_create_ah_from_wc(ibv_pd *pd, ibv_wc *wc, ibv_grh *grh, uint8_t port)
+SOFTRDMA_EXPORT ibv_ah *
+ibv_create_ah_from_wc(ibv_pd *pd, ibv_wc *wc, ibv_grh *grh, uint8_t port)
 {
-    SOFTRDMA_FORWARD_IF(!is_ours(pd->context), ibv_create_ah_from_wc, "IBVERBS_1.1", pd, wc, grh,
-                        port);
+    SOFTRDMA_FORWARD_IF(!is_ours(pd->context), ibv_create_ah_from_wc, "IBVERBS_1.1", pd,
+                        wc, grh, port);
     ibv_ah_attr attr;
     ibv_init_ah_from_wc(pd->context, port, wc, grh, &attr);
     return ibv_create_ah(pd, &attr);
@@ -166,12 +173,14 @@ SOFTRDMA_EXPORT ibv_ah *ibv_create_ah_from_wc(ibv_pd *pd, ibv_wc *wc, ibv_grh *g
 
 SOFTRDMA_EXPORT int ibv_attach_mcast(ibv_qp *qp, const ibv_gid *gid, uint16_t lid)
 {
-    SOFTRDMA_FORWARD_IF(!is_ours(qp->context), ibv_attach_mcast, "IBVERBS_1.1", qp, gid, lid);
+    SOFTRDMA_FORWARD_IF(!is_ours(qp->context), ibv_attach_mcast, "IBVERBS_1.1", qp, gid,
+                        lid);
     return EOPNOTSUPP; // max_mcast_grp is 0
 }
 
 SOFTRDMA_EXPORT int ibv_detach_mcast(ibv_qp *qp, const ibv_gid *gid, uint16_t lid)
 {
-    SOFTRDMA_FORWARD_IF(!is_ours(qp->context), ibv_detach_mcast, "IBVERBS_1.1", qp, gid, lid);
+    SOFTRDMA_FORWARD_IF(!is_ours(qp->context), ibv_detach_mcast, "IBVERBS_1.1", qp, gid,
+                        lid);
     return EOPNOTSUPP;
 }

@@ -19,7 +19,8 @@ bool busy_toward(uint64_t word, uint32_t slot)
 }
 
 // Until the record changes or its process is gone.
-bool wait_for_end(registry &where, uint32_t slot, std::atomic<uint64_t> &record, uint64_t word)
+bool wait_for_end(registry &where, uint32_t slot, std::atomic<uint64_t> &record,
+                  uint64_t word)
 {
     uint64_t generation = where.entry(slot).generation.load(std::memory_order_acquire);
     uint64_t give_up    = now_ns() + patience_ns;
@@ -32,10 +33,11 @@ bool wait_for_end(registry &where, uint32_t slot, std::atomic<uint64_t> &record,
             return true;
         }
         if (now_ns() > give_up) {
-            SOFTRDMA_LOG_ONCE(warn,
-                              "process %u has been inside an operation for 2 s (is it stopped?); "
-                              "the memory it may touch is set aside",
-                              where.entry(slot).pid.load());
+            SOFTRDMA_LOG_ONCE(
+                    warn,
+                    "process %u has been inside an operation for 2 s (is it stopped?); "
+                    "the memory it may touch is set aside",
+                    where.entry(slot).pid.load());
             return false;
         }
     }

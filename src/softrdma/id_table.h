@@ -15,13 +15,15 @@
 
 namespace softrdma {
 
-template <class T>
+template<class T>
 class id_table {
 public:
     // Indices from `first` up to and without `capacity`; the cycle starts at a place given by `seed`.
     id_table(uint32_t first, uint32_t capacity, uint64_t seed) :
-        m_first(first), m_next(first + static_cast<uint32_t>(seed % (capacity - first))),
-        m_objects(capacity), m_fast(capacity)
+        m_first(first),
+        m_next(first + static_cast<uint32_t>(seed % (capacity - first))),
+        m_objects(capacity),
+        m_fast(capacity)
     {
     }
 
@@ -66,7 +68,8 @@ public:
 
     T *at(uint32_t index) const
     {
-        return (index < m_fast.size()) ? m_fast[index].load(std::memory_order_acquire) : nullptr;
+        return (index < m_fast.size()) ? m_fast[index].load(std::memory_order_acquire) :
+                                         nullptr;
     }
 
     std::vector<std::shared_ptr<T>> snapshot()

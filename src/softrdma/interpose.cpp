@@ -20,7 +20,8 @@ using dlopen_function = void *(*)(const char *, int);
 
 dlopen_function next_dlopen_function()
 {
-    static const auto next = reinterpret_cast<dlopen_function>(dlsym(RTLD_NEXT, "dlopen"));
+    static const auto next = reinterpret_cast<dlopen_function>(
+            dlsym(RTLD_NEXT, "dlopen"));
     return next;
 }
 

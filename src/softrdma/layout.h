@@ -6,7 +6,7 @@
 // are written by the owner before the object becomes visible (its `state`, `valid` or `key`).
 #pragma once
 
-#include "limits.h"
+#include "sizes.h"
 #include "shared_lock.h"
 
 #include <atomic>
@@ -33,7 +33,7 @@ struct alignas(64) process_entry {
 struct registry_layout {
     uint64_t magic;
     uint64_t bytes;
-    uint64_t last_generation;       // under the file lock
+    uint64_t last_generation; // under the file lock
     std::atomic<uint32_t> high_slot; // no slot above was ever taken
     process_entry entries[limits::processes];
     guard_record guards[limits::processes][limits::guards];
@@ -41,7 +41,12 @@ struct registry_layout {
 
 // ---- completion queue ---------------------------------------------------------------------------
 
-enum class queue_kind : uint8_t { none, send, receive, shared_receive };
+enum class queue_kind : uint8_t {
+    none,
+    send,
+    receive,
+    shared_receive
+};
 
 struct completion {
     uint64_t wr_id;
@@ -55,8 +60,8 @@ struct completion {
     uint8_t opcode;
     queue_kind kind; // none: to be skipped
     uint8_t solicited;
-    uint32_t queue;  // index of the QP or SRQ a receive belongs to
-    uint32_t slot;   // of the receive; for a send, its sequence number plus one
+    uint32_t queue; // index of the QP or SRQ a receive belongs to
+    uint32_t slot; // of the receive; for a send, its sequence number plus one
     uint32_t bounce; // 1 + index of the bounce buffer that holds the data, 0 if none
 };
 
@@ -67,20 +72,24 @@ struct alignas(64) cqe {
 };
 static_assert(sizeof(cqe) == 64);
 
-enum cq_armed : uint32_t { cq_not_armed, cq_armed_any, cq_armed_solicited };
+enum cq_armed : uint32_t {
+    cq_not_armed,
+    cq_armed_any,
+    cq_armed_solicited
+};
 
 struct alignas(64) cq_shared {
     shared_lock lock; // producers; and the owner to arm, purge and resize
     std::atomic<uint32_t> valid;
     std::atomic<uint32_t> armed;
     std::atomic<uint32_t> overrun;
-    uint32_t tail;      // next position to be written
+    uint32_t tail; // next position to be written
     uint32_t head_seen; // the producers' copy of head
-    uint32_t capacity;  // power of two
-    int32_t notify_fd;  // write end of the completion channel, -1 without one
-    uint64_t ring;      // offset of cqe[capacity]
-    uint64_t channel;   // identity of the channel, for caching its descriptor
-    uint64_t cookie;    // what is written to the channel
+    uint32_t capacity; // power of two
+    int32_t notify_fd; // write end of the completion channel, -1 without one
+    uint64_t ring; // offset of cqe[capacity]
+    uint64_t channel; // identity of the channel, for caching its descriptor
+    uint64_t cookie; // what is written to the channel
     // Events in the channel not yet read; beyond a few, further ones are merged (see cq_push.cpp).
     std::atomic<int32_t> unread;
     alignas(64) std::atomic<uint32_t> head; // next position to be polled, the owner's
@@ -108,18 +117,18 @@ struct receive_slot {
 };
 
 struct alignas(64) rq_shared {
-    shared_lock lock;           // claimers
+    shared_lock lock; // claimers
     std::atomic<uint32_t> head; // next to be claimed, under the lock
     std::atomic<uint32_t> limit;
     std::atomic<uint32_t> limit_reached; // the owner raises the event and clears it
-    uint32_t pd;       // the receive buffers' protection domain
+    uint32_t pd; // the receive buffers' protection domain
     uint32_t capacity; // power of two, at least what was asked for
     uint32_t slot_bytes;
     uint32_t bounces;
-    uint64_t fifo;  // offset of uint32_t[capacity], slot numbers in posting order
+    uint64_t fifo; // offset of uint32_t[capacity], slot numbers in posting order
     uint64_t slots; // offset of receive_slot[capacity], slot_bytes apart
-    uint64_t next;  // offset of uint32_t[bounces], the free list of bounce buffers
-    uint64_t data;  // offset of the bounce buffers
+    uint64_t next; // offset of uint32_t[bounces], the free list of bounce buffers
+    uint64_t data; // offset of the bounce buffers
     alignas(64) std::atomic<uint32_t> tail; // next to be posted, the owner's
     alignas(64) std::atomic<uint64_t> free_bounce; // tag << 32 | 1 + index
 };
@@ -159,8 +168,9 @@ struct segment_layout {
     uint64_t magic;
     uint64_t generation;
     uint32_t slot;
-    alignas(64) std::atomic<uint32_t> attention; // bumped by a peer that left work for the owner
-    alignas(64) shared_lock atomics;             // serialises remote atomics on this process's memory
+    alignas(64) std::atomic<
+            uint32_t> attention; // bumped by a peer that left work for the owner
+    alignas(64) shared_lock atomics; // serialises remote atomics on this process's memory
     mr_shared mrs[limits::mrs];
     qp_shared qps[limits::qps];
     cq_shared cqs[limits::cqs];
@@ -168,7 +178,7 @@ struct segment_layout {
     // the heap follows
 };
 
-template <class T>
+template<class T>
 T *at_offset(segment_layout *base, uint64_t offset)
 {
     return reinterpret_cast<T *>(reinterpret_cast<char *>(base) + offset);

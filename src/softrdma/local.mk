@@ -29,6 +29,7 @@ src_softrdma_libsoftrdma_la_SOURCES = \
 	src/softrdma/exports.h \
 	src/softrdma/exports_device.cpp \
 	src/softrdma/exports_memory.cpp \
+	src/softrdma/exports_names.cpp \
 	src/softrdma/exports_queue.cpp \
 	src/softrdma/guard.cpp \
 	src/softrdma/guard.h \
@@ -36,7 +37,6 @@ src_softrdma_libsoftrdma_la_SOURCES = \
 	src/softrdma/interpose.cpp \
 	src/softrdma/interpose.h \
 	src/softrdma/layout.h \
-	src/softrdma/limits.h \
 	src/softrdma/log.cpp \
 	src/softrdma/log.h \
 	src/softrdma/mr.cpp \
@@ -68,6 +68,7 @@ src_softrdma_libsoftrdma_la_SOURCES = \
 	src/softrdma/settings.h \
 	src/softrdma/shared_lock.cpp \
 	src/softrdma/shared_lock.h \
+	src/softrdma/sizes.h \
 	src/softrdma/srq.cpp \
 	src/softrdma/srq.h \
 	src/softrdma/transfer.cpp \

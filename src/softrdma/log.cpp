@@ -28,7 +28,7 @@ void log_line(log_level level, const char *format, ...)
     if (length > sizeof(line) - 2) {
         length = sizeof(line) - 2;
     }
-    line[length++] = '\n';
+    line[length++]                   = '\n';
     [[maybe_unused]] ssize_t written = write(STDERR_FILENO, line, length);
 }
 

@@ -8,11 +8,17 @@
 
 namespace softrdma {
 
-enum class log_level { error, warn, info, debug };
+enum class log_level {
+    error,
+    warn,
+    info,
+    debug
+};
 
 extern std::atomic<log_level> log_threshold;
 
-void log_line(log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void log_line(log_level level, const char *format, ...)
+        __attribute__((format(printf, 2, 3)));
 
 inline bool log_wanted(log_level level)
 {
@@ -21,18 +27,18 @@ inline bool log_wanted(log_level level)
 
 } // namespace softrdma
 
-#define SOFTRDMA_LOG(level, ...)                                                                   \
-    do {                                                                                           \
-        if (::softrdma::log_wanted(::softrdma::log_level::level)) {                                \
-            ::softrdma::log_line(::softrdma::log_level::level, __VA_ARGS__);                       \
-        }                                                                                          \
+#define SOFTRDMA_LOG(level, ...)                                             \
+    do {                                                                     \
+        if (::softrdma::log_wanted(::softrdma::log_level::level)) {          \
+            ::softrdma::log_line(::softrdma::log_level::level, __VA_ARGS__); \
+        }                                                                    \
     } while (0)
 
 // For conditions that can repeat without end: the first occurrence of this place only.
-#define SOFTRDMA_LOG_ONCE(level, ...)                                                              \
-    do {                                                                                           \
-        static std::atomic<bool> said{false};                                                      \
-        if (!said.exchange(true, std::memory_order_relaxed)) {                                     \
-            SOFTRDMA_LOG(level, __VA_ARGS__);                                                      \
-        }                                                                                          \
+#define SOFTRDMA_LOG_ONCE(level, ...)                          \
+    do {                                                       \
+        static std::atomic<bool> said{false};                  \
+        if (!said.exchange(true, std::memory_order_relaxed)) { \
+            SOFTRDMA_LOG(level, __VA_ARGS__);                  \
+        }                                                      \
     } while (0)

@@ -51,7 +51,8 @@ int check_memory(void *addr, size_t length, unsigned access)
     }
     first      = first / page * page;
     last       = (last + page - 1) / page * page;
-    int advice = (access & IBV_ACCESS_LOCAL_WRITE) ? MADV_POPULATE_WRITE : MADV_POPULATE_READ;
+    int advice = (access & IBV_ACCESS_LOCAL_WRITE) ? MADV_POPULATE_WRITE :
+                                                     MADV_POPULATE_READ;
     if (madvise(reinterpret_cast<void *>(first), last - first, advice) == 0) {
         return 0;
     }
@@ -61,8 +62,8 @@ int check_memory(void *addr, size_t length, unsigned access)
 
 } // namespace
 
-memory_region *memory_region::create(process &owner, ibv_pd *pd, void *addr, size_t length,
-                                     uint64_t iova, unsigned access)
+memory_region *memory_region::create(process &owner, ibv_pd *pd, void *addr,
+                                     size_t length, uint64_t iova, unsigned access)
 {
     int failure = check_access(access);
     if (failure == 0) {
@@ -78,8 +79,9 @@ memory_region *memory_region::create(process &owner, ibv_pd *pd, void *addr, siz
         return nullptr;
     }
 
-    auto region     = std::make_shared<memory_region>(owner, index);
-    uint32_t key    = (index << 8) | (next_tag.fetch_add(1, std::memory_order_relaxed) & 0xff);
+    auto region  = std::make_shared<memory_region>(owner, index);
+    uint32_t key = (index << 8) |
+                   (next_tag.fetch_add(1, std::memory_order_relaxed) & 0xff);
     region->context = pd->context;
     region->pd      = pd;
     region->addr    = addr;
@@ -114,7 +116,8 @@ int memory_region::change(int flags, ibv_pd *new_pd, void *new_addr, size_t new_
                                                                   shared.access;
     int failure          = check_access(next_access);
     if (failure == 0) {
-        failure = check_memory(move ? new_addr : addr, move ? new_length : length, next_access);
+        failure = check_memory(move ? new_addr : addr, move ? new_length : length,
+                               next_access);
     }
     if (failure != 0) {
         errno = failure;
@@ -135,7 +138,8 @@ int memory_region::change(int flags, ibv_pd *new_pd, void *new_addr, size_t new_
         shared.pd = new_pd->handle;
     }
     shared.access = next_access;
-    uint32_t key  = (m_index << 8) | (next_tag.fetch_add(1, std::memory_order_relaxed) & 0xff);
+    uint32_t key  = (m_index << 8) |
+                   (next_tag.fetch_add(1, std::memory_order_relaxed) & 0xff);
     lkey = rkey = key;
     shared.key.store(key, std::memory_order_release);
     return 0;
@@ -155,8 +159,8 @@ uint64_t find_memory(segment_layout *where, uint32_t key, uint32_t pd, uint32_t 
 {
     mr_shared &region = where->mrs[(key >> 8) % limits::mrs];
     // Sequentially consistent: pairs with the announcement of the execution this belongs to, see guard.h.
-    if ((key == 0) || (region.key.load(std::memory_order_seq_cst) != key) || (region.pd != pd) ||
-        ((region.access & rights) != rights)) {
+    if ((key == 0) || (region.key.load(std::memory_order_seq_cst) != key) ||
+        (region.pd != pd) || ((region.access & rights) != rights)) {
         return 0;
     }
     uint64_t offset = addr - region.iova;

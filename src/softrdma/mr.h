@@ -33,7 +33,8 @@ public:
     void close();
 
     // Only for create(): make_shared needs it.
-    memory_region(process &owner, uint32_t index) : ibv_mr{}, m_owner(owner), m_index(index)
+    memory_region(process &owner, uint32_t index) :
+        ibv_mr{}, m_owner(owner), m_index(index)
     {
     }
 

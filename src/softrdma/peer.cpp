@@ -24,7 +24,8 @@ int open_remote(pid_t pid, int fd, int flags)
 
 } // namespace
 
-peer::peer(segment_layout *segment_, uint32_t slot_, uint64_t generation_, pid_t pid_, bool own_) :
+peer::peer(segment_layout *segment_, uint32_t slot_, uint64_t generation_, pid_t pid_,
+           bool own_) :
     segment(segment_), slot(slot_), generation(generation_), pid(pid_), own(own_)
 {
 }
@@ -57,7 +58,8 @@ bool peer::notify(int fd, uint64_t identity, uint64_t cookie)
     if (found == m_channels.end()) {
         int opened = open_remote(pid, fd, O_WRONLY | O_NONBLOCK);
         if (opened < 0) {
-            SOFTRDMA_LOG(debug, "event channel %d of process %d: %s", fd, pid, strerror(errno));
+            SOFTRDMA_LOG(debug, "event channel %d of process %d: %s", fd, pid,
+                         strerror(errno));
             return false;
         }
         found = m_channels.emplace(fd, channel{opened, identity}).first;
@@ -87,12 +89,14 @@ peer *peer_table::find(uint32_t slot)
     if ((slot == 0) || (slot >= limits::processes)) {
         return nullptr;
     }
-    uint64_t generation = m_owner.reg.entry(slot).generation.load(std::memory_order_acquire);
-    peer *known         = m_peers[slot].load(std::memory_order_acquire);
+    uint64_t generation = m_owner.reg.entry(slot).generation.load(
+            std::memory_order_acquire);
+    peer *known = m_peers[slot].load(std::memory_order_acquire);
     if ((known == nullptr) || (known->generation != generation)) {
         known = attach(slot, generation);
     }
-    return ((known != nullptr) && !known->dead.load(std::memory_order_relaxed)) ? known : nullptr;
+    return ((known != nullptr) && !known->dead.load(std::memory_order_relaxed)) ? known :
+                                                                                  nullptr;
 }
 
 peer *peer_table::attach(uint32_t slot, uint64_t generation)
@@ -121,10 +125,11 @@ peer *peer_table::attach(uint32_t slot, uint64_t generation)
     int fd = open_remote(pid, entry.segment_fd, O_RDWR);
     if (fd < 0) {
         if ((errno == EACCES) || (errno == EPERM)) {
-            SOFTRDMA_LOG_ONCE(error,
-                              "process %d cannot be reached: /proc/%d/fd: %s (it must run as the "
-                              "same user and be dumpable)",
-                              pid, pid, strerror(errno));
+            SOFTRDMA_LOG_ONCE(
+                    error,
+                    "process %d cannot be reached: /proc/%d/fd: %s (it must run as the "
+                    "same user and be dumpable)",
+                    pid, pid, strerror(errno));
         }
         return nullptr;
     }

@@ -22,7 +22,8 @@ class process;
 
 class peer {
 public:
-    peer(segment_layout *segment, uint32_t slot, uint64_t generation, pid_t pid, bool own);
+    peer(segment_layout *segment, uint32_t slot, uint64_t generation, pid_t pid,
+         bool own);
     ~peer();
     peer(const peer &)            = delete;
     peer &operator=(const peer &) = delete;

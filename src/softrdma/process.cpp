@@ -29,14 +29,17 @@ bool memory_access_works(std::string &error)
     uint64_t from = 0x5eed, to = 0;
     iovec local{&to, sizeof(to)};
     iovec remote{&from, sizeof(from)};
-    if ((process_vm_readv(getpid(), &local, 1, &remote, 1, 0) != sizeof(to)) || (to != from)) {
+    if ((process_vm_readv(getpid(), &local, 1, &remote, 1, 0) != sizeof(to)) ||
+        (to != from)) {
         error = std::string("process_vm_readv does not work here (") + strerror(errno) +
-                "): a seccomp filter or container profile forbids it; allow process_vm_readv and "
+                "): a seccomp filter or container profile forbids it; allow "
+                "process_vm_readv and "
                 "process_vm_writev";
         return false;
     }
     if (prctl(PR_GET_DUMPABLE) != 1) {
-        error = "this process is not dumpable (set-id or PR_SET_DUMPABLE), so that its peers cannot "
+        error = "this process is not dumpable (set-id or PR_SET_DUMPABLE), so that its "
+                "peers cannot "
                 "reach its memory";
         return false;
     }
@@ -50,8 +53,13 @@ bool memory_access_works(std::string &error)
 std::atomic<process *> process::s_instance{nullptr};
 
 process::process(const settings &config_, uint64_t seed) :
-    config(config_), peers(*this), background(*this), qps(2, limits::qps, seed * 257),
-    cqs(1, limits::cqs, 0), srqs(1, limits::srqs, 0), mrs(1, limits::mrs, seed * 61),
+    config(config_),
+    peers(*this),
+    background(*this),
+    qps(2, limits::qps, seed * 257),
+    cqs(1, limits::cqs, 0),
+    srqs(1, limits::srqs, 0),
+    mrs(1, limits::mrs, seed * 61),
     contexts(1, 1024, 0)
 {
 }
@@ -74,7 +82,8 @@ process *process::create()
     process *fresh = new process(config, uint64_t(now.tv_nsec) ^ uint64_t(getpid()));
     std::string error;
     if (!fresh->start(error)) {
-        log_line(log_level::error, "the software device is not available: %s", error.c_str());
+        log_line(log_level::error, "the software device is not available: %s",
+                 error.c_str());
         fresh->reg.release();
         delete fresh;
         creation_failed = true;
@@ -103,7 +112,8 @@ process *process::create()
 bool process::start(std::string &error)
 {
     if (!memory_access_works(error) || !reg.attach(config.domain, error) ||
-        !seg.create(reg.own_slot(), reg.own_generation(), error) || !background.open(error)) {
+        !seg.create(reg.own_slot(), reg.own_generation(), error) ||
+        !background.open(error)) {
         return false;
     }
     m_token = make_token(reg.own_slot(), reg.own_generation());

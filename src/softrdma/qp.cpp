@@ -27,7 +27,8 @@ int check_attributes(const ibv_qp_init_attr &attr)
     bool valid            = (attr.send_cq != nullptr) && (attr.recv_cq != nullptr) &&
                  (cap.max_send_wr <= limits::work_requests) &&
                  (cap.max_recv_wr <= limits::work_requests) &&
-                 (cap.max_send_sge <= limits::sges) && (cap.max_recv_sge <= limits::sges) &&
+                 (cap.max_send_sge <= limits::sges) &&
+                 (cap.max_recv_sge <= limits::sges) &&
                  (cap.max_inline_data <= limits::inline_bytes);
     return valid ? 0 : EINVAL;
 }
@@ -50,15 +51,18 @@ void round_up(ibv_qp_init_attr &attr)
 } // namespace
 
 queue_pair::queue_pair(process &owner_, uint32_t index_) :
-    ibv_qp_ex{}, owner(owner_), index(index_), shared(owner_.seg.base()->qps[index_]),
+    ibv_qp_ex{},
+    owner(owner_),
+    index(index_),
+    shared(owner_.seg.base()->qps[index_]),
     m_receives(owner_, shared.rq)
 {
 }
 
 queue_pair::~queue_pair() = default;
 
-queue_pair *queue_pair::create(device_context &context, ibv_pd *pd, ibv_qp_init_attr &attr,
-                               uint64_t operations)
+queue_pair *queue_pair::create(device_context &context, ibv_pd *pd,
+                               ibv_qp_init_attr &attr, uint64_t operations)
 {
     process &owner = *context.owner;
     int failure    = check_attributes(attr);
@@ -74,21 +78,22 @@ queue_pair *queue_pair::create(device_context &context, ibv_pd *pd, ibv_qp_init_
 
     round_up(attr);
     auto created = std::make_shared<queue_pair>(owner, index);
-    if (!created->m_receives.create(pd->handle, attr.cap.max_recv_wr, attr.cap.max_recv_sge,
-                                    limits::qp_bounces)) {
+    if (!created->m_receives.create(pd->handle, attr.cap.max_recv_wr,
+                                    attr.cap.max_recv_sge, limits::qp_bounces)) {
         owner.qps.erase(index);
         errno = ENOMEM;
         return nullptr;
     }
     // Left uninitialised, so that a ring costs memory only as far as requests had to wait in it.
-    created->m_ring   = std::make_unique_for_overwrite<stored_request[]>(attr.cap.max_send_wr);
+    created->m_ring = std::make_unique_for_overwrite<stored_request[]>(
+            attr.cap.max_send_wr);
     created->m_init   = attr;
     created->device   = context.device;
     created->pd_index = pd->handle;
 
     auto *send_cq = completion_queue::from(attr.send_cq);
     auto *recv_cq = completion_queue::from(attr.recv_cq);
-    auto *srq     = (attr.srq != nullptr) ? shared_receive_queue::from(attr.srq) : nullptr;
+    auto *srq = (attr.srq != nullptr) ? shared_receive_queue::from(attr.srq) : nullptr;
     ++send_cq->users;
     ++recv_cq->users;
     if (srq != nullptr) {
@@ -137,7 +142,7 @@ void queue_pair::query(ibv_qp_attr &attr, ibv_qp_init_attr *init)
     attr.cur_qp_state   = state();
     attr.path_mig_state = IBV_MIG_MIGRATED;
     attr.cap            = m_init.cap;
-    attr.sq_draining    = 0; // executed while posted: a queue that drains is empty at once
+    attr.sq_draining = 0; // executed while posted: a queue that drains is empty at once
     if (init != nullptr) {
         *init = m_init;
     }
@@ -191,7 +196,8 @@ ibv_qp *create_qp_ex(ibv_context *context, ibv_qp_init_attr_ex *attr)
         return nullptr;
     }
     if (((attr->comp_mask & ~known) != 0) ||
-        ((attr->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS) && (attr->create_flags != 0))) {
+        ((attr->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS) &&
+         (attr->create_flags != 0))) {
         errno = EOPNOTSUPP;
         return nullptr;
     }

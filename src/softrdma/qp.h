@@ -118,7 +118,7 @@ private:
     receive_queue m_receives;
     event_target m_events;
     ibv_qp_init_attr m_init{};
-    bool m_open          = true;  // until close()
+    bool m_open          = true; // until close()
     bool m_error_handled = false; // flushed since it entered the error state
 
     std::unique_ptr<stored_request[]> m_ring; // max_send_wr requests, by sequence number

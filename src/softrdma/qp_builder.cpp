@@ -19,19 +19,21 @@ request_builder::request_builder(queue_pair &qp)
     qp.wr_rdma_write = [](ibv_qp_ex *which, uint32_t rkey, uint64_t addr) {
         rdma(which, IBV_WR_RDMA_WRITE, rkey, addr);
     };
-    qp.wr_rdma_write_imm = [](ibv_qp_ex *which, uint32_t rkey, uint64_t addr, __be32 imm) {
+    qp.wr_rdma_write_imm = [](ibv_qp_ex *which, uint32_t rkey, uint64_t addr,
+                              __be32 imm) {
         rdma(which, IBV_WR_RDMA_WRITE_WITH_IMM, rkey, addr);
-        request_builder &self                           = of(which);
+        request_builder &self                         = of(which);
         self.m_requests[self.m_count - 1].wr.imm_data = imm;
     };
     qp.wr_rdma_read = [](ibv_qp_ex *which, uint32_t rkey, uint64_t addr) {
         rdma(which, IBV_WR_RDMA_READ, rkey, addr);
     };
-    qp.wr_atomic_cmp_swp = [](ibv_qp_ex *which, uint32_t rkey, uint64_t addr, uint64_t compare,
-                              uint64_t swap) {
+    qp.wr_atomic_cmp_swp = [](ibv_qp_ex *which, uint32_t rkey, uint64_t addr,
+                              uint64_t compare, uint64_t swap) {
         begin(which, IBV_WR_ATOMIC_CMP_AND_SWP).wr.atomic = {addr, compare, swap, rkey};
     };
-    qp.wr_atomic_fetch_add = [](ibv_qp_ex *which, uint32_t rkey, uint64_t addr, uint64_t add) {
+    qp.wr_atomic_fetch_add = [](ibv_qp_ex *which, uint32_t rkey, uint64_t addr,
+                                uint64_t add) {
         begin(which, IBV_WR_ATOMIC_FETCH_AND_ADD).wr.atomic = {addr, add, 0, rkey};
     };
     qp.wr_set_ud_addr     = set_address;
@@ -91,14 +93,16 @@ ibv_send_wr &request_builder::begin(ibv_qp_ex *qp, ibv_wr_opcode opcode)
     return wr;
 }
 
-void request_builder::rdma(ibv_qp_ex *qp, ibv_wr_opcode opcode, uint32_t rkey, uint64_t addr)
+void request_builder::rdma(ibv_qp_ex *qp, ibv_wr_opcode opcode, uint32_t rkey,
+                           uint64_t addr)
 {
     begin(qp, opcode).wr.rdma = {addr, rkey};
 }
 
-void request_builder::set_address(ibv_qp_ex *qp, ibv_ah *ah, uint32_t number, uint32_t key)
+void request_builder::set_address(ibv_qp_ex *qp, ibv_ah *ah, uint32_t number,
+                                  uint32_t key)
 {
-    request_builder &self                          = of(qp);
+    request_builder &self                      = of(qp);
     self.m_requests[self.m_count - 1].wr.wr.ud = {ah, number, key};
 }
 

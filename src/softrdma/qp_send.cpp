@@ -21,10 +21,12 @@ constexpr uint32_t retry_for_ever = 7; // rnr_retry
 constexpr uint64_t patient_period_ns = 10'000'000;
 
 // The RNR NAK timer field, in microseconds.
-constexpr uint32_t rnr_timer_us[32] = {
-        655360, 10,    20,    30,    40,    60,    80,     120,    160,    240,   320,
-        480,    640,   960,   1280,  1920,  2560,  3840,   5120,   7680,   10240, 15360,
-        20480,  30720, 40960, 61440, 81920, 122880, 163840, 245760, 327680, 491520};
+constexpr uint32_t rnr_timer_us[32] = {655360, 10,    20,    30,     40,     60,
+                                       80,     120,   160,   240,    320,    480,
+                                       640,    960,   1280,  1920,   2560,   3840,
+                                       5120,   7680,  10240, 15360,  20480,  30720,
+                                       40960,  61440, 81920, 122880, 163840, 245760,
+                                       327680, 491520};
 
 uint64_t ack_timeout_ns(uint8_t timeout)
 {
@@ -169,7 +171,8 @@ void queue_pair::store(const ibv_send_wr &wr)
     if ((wr.send_flags & IBV_SEND_INLINE) != 0) {
         uint32_t used = 0;
         for (int i = 0; i < wr.num_sge; ++i) {
-            memcpy(kept.inline_data + used, reinterpret_cast<const void *>(wr.sg_list[i].addr),
+            memcpy(kept.inline_data + used,
+                   reinterpret_cast<const void *>(wr.sg_list[i].addr),
                    wr.sg_list[i].length);
             used += wr.sg_list[i].length;
         }
@@ -179,7 +182,8 @@ void queue_pair::store(const ibv_send_wr &wr)
         std::copy(wr.sg_list, wr.sg_list + wr.num_sge, kept.sges);
     }
     if (qp_base.qp_type == IBV_QPT_UD) {
-        kept.wr.wr.ud.ah = new (kept.address) address_handle(*address_handle::from(wr.wr.ud.ah));
+        kept.wr.wr.ud.ah = new (kept.address)
+                address_handle(*address_handle::from(wr.wr.ud.ah));
     }
 }
 
@@ -198,11 +202,13 @@ bool queue_pair::settle(const ibv_send_wr &wr, const outcome &result)
 {
     ibv_wc_status status = result.status;
     bool reliable        = qp_base.qp_type == IBV_QPT_RC;
-    if (!reliable && ((result.what == outcome::kind::no_receive) ||
-                      (result.what == outcome::kind::no_response) || remote_status(status))) {
+    if (!reliable &&
+        ((result.what == outcome::kind::no_receive) ||
+         (result.what == outcome::kind::no_response) || remote_status(status))) {
         status = IBV_WC_SUCCESS; // lost, and nobody says so
     } else if (result.what == outcome::kind::no_receive) {
-        if ((attributes.rnr_retry == retry_for_ever) || (m_rnr_count < attributes.rnr_retry)) {
+        if ((attributes.rnr_retry == retry_for_ever) ||
+            (m_rnr_count < attributes.rnr_retry)) {
             ++m_rnr_count;
             wait_until(now_ns() + uint64_t{rnr_timer_us[result.rnr_timer & 31]} * 1000);
             return false;
@@ -260,7 +266,8 @@ void queue_pair::complete(const ibv_send_wr &wr, ibv_wc_status status, uint32_t 
     entry.kind     = queue_kind::send;
     entry.queue    = index;
     entry.slot     = m_executed;
-    push_completion(owner, owner.self(), completion_queue::from(qp_base.send_cq)->index(), entry);
+    push_completion(owner, owner.self(), completion_queue::from(qp_base.send_cq)->index(),
+                    entry);
 }
 
 void queue_pair::flush_sends()

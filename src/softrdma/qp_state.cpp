@@ -39,7 +39,8 @@ bool values_valid(const process &owner, const ibv_qp_attr &attr, int mask)
         return false;
     }
     if (((mask & IBV_QP_MAX_QP_RD_ATOMIC) && (attr.max_rd_atomic > limits::rd_atomic)) ||
-        ((mask & IBV_QP_MAX_DEST_RD_ATOMIC) && (attr.max_dest_rd_atomic > limits::rd_atomic))) {
+        ((mask & IBV_QP_MAX_DEST_RD_ATOMIC) &&
+         (attr.max_dest_rd_atomic > limits::rd_atomic))) {
         return false;
     }
     // There is no second path to migrate to.
@@ -55,7 +56,8 @@ int queue_pair::modify(const ibv_qp_attr &attr, int mask)
     ibv_qp_state from = state();
     ibv_qp_state to   = ((mask & IBV_QP_STATE) != 0) ? attr.qp_state : from;
     if (((mask & IBV_QP_CUR_STATE) && (attr.cur_qp_state != from)) ||
-        !modify_allowed(qp_base.qp_type, from, to, mask) || !values_valid(owner, attr, mask)) {
+        !modify_allowed(qp_base.qp_type, from, to, mask) ||
+        !values_valid(owner, attr, mask)) {
         return EINVAL;
     }
 
@@ -69,8 +71,8 @@ int queue_pair::modify(const ibv_qp_attr &attr, int mask)
     }
     apply(attr, mask);
     set_state(to);
-    if ((from == IBV_QPS_RTS) && (to == IBV_QPS_SQD) && (mask & IBV_QP_EN_SQD_ASYNC_NOTIFY) &&
-        (attr.en_sqd_async_notify != 0)) {
+    if ((from == IBV_QPS_RTS) && (to == IBV_QPS_SQD) &&
+        (mask & IBV_QP_EN_SQD_ASYNC_NOTIFY) && (attr.en_sqd_async_notify != 0)) {
         device_context::from(qp_base.context)->raise(IBV_EVENT_SQ_DRAINED, &m_events);
     }
     if (to == IBV_QPS_RTR) {
@@ -139,7 +141,8 @@ void queue_pair::enter_error()
     if (qp_base.srq == nullptr) {
         flush_receives();
     } else if (first) {
-        device_context::from(qp_base.context)->raise(IBV_EVENT_QP_LAST_WQE_REACHED, &m_events);
+        device_context::from(qp_base.context)
+                ->raise(IBV_EVENT_QP_LAST_WQE_REACHED, &m_events);
     }
 }
 

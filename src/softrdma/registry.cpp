@@ -64,7 +64,8 @@ uint64_t process_start_time(pid_t pid)
     // field 3, the start time field 22.
     text[length]      = '\0';
     const char *field = strrchr(text, ')');
-    if ((field == nullptr) || (field[1] == '\0') || (strchr("ZXx", field[2]) != nullptr)) {
+    if ((field == nullptr) || (field[1] == '\0') ||
+        (strchr("ZXx", field[2]) != nullptr)) {
         return 0;
     }
     for (int i = 2; (i < 22) && (field != nullptr); ++i) {
@@ -86,8 +87,8 @@ registry::~registry()
 bool registry::attach(const std::string &domain, std::string &error)
 {
     std::string name = "/softrdma" + std::to_string(layout_version) + "-" +
-                       std::to_string(getuid()) + "-" + std::to_string(pid_namespace()) + "-" +
-                       domain;
+                       std::to_string(getuid()) + "-" + std::to_string(pid_namespace()) +
+                       "-" + domain;
     return map(name, error) && claim(error);
 }
 
@@ -103,7 +104,8 @@ bool registry::map(const std::string &name, std::string &error)
         return fail(strerror(errno));
     }
     struct stat info;
-    if ((fstat(m_fd, &info) != 0) || (info.st_uid != getuid()) || ((info.st_mode & 0077) != 0)) {
+    if ((fstat(m_fd, &info) != 0) || (info.st_uid != getuid()) ||
+        ((info.st_mode & 0077) != 0)) {
         return fail("exists, but is not a private file of this user");
     }
 
@@ -119,7 +121,8 @@ bool registry::map(const std::string &name, std::string &error)
         return fail("has an unexpected size; remove it when no program uses the device");
     }
 
-    void *base = mmap(nullptr, sizeof(registry_layout), PROT_READ | PROT_WRITE, MAP_SHARED, m_fd, 0);
+    void *base = mmap(nullptr, sizeof(registry_layout), PROT_READ | PROT_WRITE,
+                      MAP_SHARED, m_fd, 0);
     if (base == MAP_FAILED) {
         return fail(strerror(errno));
     }
@@ -129,8 +132,10 @@ bool registry::map(const std::string &name, std::string &error)
         m_layout->bytes = sizeof(registry_layout);
         m_layout->magic = registry_magic;
     }
-    if ((m_layout->magic != registry_magic) || (m_layout->bytes != sizeof(registry_layout))) {
-        return fail("is not a registry of this version; remove it when no program uses the device");
+    if ((m_layout->magic != registry_magic) ||
+        (m_layout->bytes != sizeof(registry_layout))) {
+        return fail("is not a registry of this version; remove it when no program uses "
+                    "the device");
     }
     return true;
 }
@@ -205,7 +210,8 @@ bool registry::alive(owner_token token)
     if ((index == 0) || (index >= limits::processes)) {
         return false;
     }
-    uint64_t generation = m_layout->entries[index].generation.load(std::memory_order_acquire);
+    uint64_t generation = m_layout->entries[index].generation.load(
+            std::memory_order_acquire);
     return (generation != 0) && (make_token(index, generation) == token) &&
            alive(index, generation);
 }

@@ -14,7 +14,8 @@ namespace {
 
 receive_slot *slot_at(segment_layout *where, const rq_shared &queue, uint32_t index)
 {
-    return at_offset<receive_slot>(where, queue.slots + uint64_t(index) * queue.slot_bytes);
+    return at_offset<receive_slot>(where,
+                                   queue.slots + uint64_t(index) * queue.slot_bytes);
 }
 
 uint32_t *fifo_of(segment_layout *where, const rq_shared &queue)
@@ -28,7 +29,8 @@ bool claim_receive(owner_token me, segment_layout *where, rq_shared &queue,
                    claimed_receive &result)
 {
     // Cheap when there is nothing; the lock decides otherwise.
-    if (queue.head.load(std::memory_order_relaxed) == queue.tail.load(std::memory_order_acquire)) {
+    if (queue.head.load(std::memory_order_relaxed) ==
+        queue.tail.load(std::memory_order_acquire)) {
         return false;
     }
 
@@ -64,10 +66,12 @@ uint32_t take_bounce(segment_layout *where, rq_shared &queue)
             return 0;
         }
         // May be outdated by the time it is used: then the tag has changed and the exchange fails.
-        uint32_t next = std::atomic_ref(at_offset<uint32_t>(where, queue.next)[bounce - 1])
+        uint32_t next = std::atomic_ref(
+                                at_offset<uint32_t>(where, queue.next)[bounce - 1])
                                 .load(std::memory_order_relaxed);
         uint64_t rest = (((top >> 32) + 1) << 32) | next;
-        if (queue.free_bounce.compare_exchange_weak(top, rest, std::memory_order_acquire)) {
+        if (queue.free_bounce.compare_exchange_weak(top, rest,
+                                                    std::memory_order_acquire)) {
             return bounce;
         }
     }
@@ -81,7 +85,8 @@ void give_bounce(segment_layout *where, rq_shared &queue, uint32_t bounce)
         std::atomic_ref(at_offset<uint32_t>(where, queue.next)[bounce - 1])
                 .store(static_cast<uint32_t>(top), std::memory_order_relaxed);
         rest = (((top >> 32) + 1) << 32) | bounce;
-    } while (!queue.free_bounce.compare_exchange_weak(top, rest, std::memory_order_release));
+    } while (!queue.free_bounce.compare_exchange_weak(top, rest,
+                                                      std::memory_order_release));
 }
 
 bool receive_memory(segment_layout *where, const rq_shared &queue, receive_slot &slot,
@@ -92,8 +97,8 @@ bool receive_memory(segment_layout *where, const rq_shared &queue, receive_slot 
         if (sge.length == 0) {
             continue;
         }
-        uint64_t addr = find_memory(where, sge.lkey, queue.pd, IBV_ACCESS_LOCAL_WRITE, sge.addr,
-                                    sge.length);
+        uint64_t addr = find_memory(where, sge.lkey, queue.pd, IBV_ACCESS_LOCAL_WRITE,
+                                    sge.addr, sge.length);
         if (addr == 0) {
             return false;
         }
@@ -114,7 +119,8 @@ bool receive_queue::create(uint32_t pd, uint32_t depth, uint32_t sges, uint32_t 
     m_sges              = sges;
     m_shared.pd         = pd;
     m_shared.capacity   = std::bit_ceil(std::max(depth, 1u));
-    m_shared.slot_bytes = static_cast<uint32_t>(sizeof(receive_slot) + sges * sizeof(shared_sge));
+    m_shared.slot_bytes = static_cast<uint32_t>(sizeof(receive_slot) +
+                                                sges * sizeof(shared_sge));
     m_shared.bounces    = std::min(depth, bounces);
     m_shared.limit.store(0);
     m_shared.limit_reached.store(0);
@@ -130,8 +136,8 @@ bool receive_queue::create(uint32_t pd, uint32_t depth, uint32_t sges, uint32_t 
         return false;
     }
 
-    seg.warm(m_shared.data,
-             uint64_t(std::min(m_shared.bounces, limits::warm_bounces)) * limits::bounce_bytes);
+    seg.warm(m_shared.data, uint64_t(std::min(m_shared.bounces, limits::warm_bounces)) *
+                                    limits::bounce_bytes);
     free_everything();
     return true;
 }

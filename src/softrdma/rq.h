@@ -24,9 +24,9 @@ namespace softrdma {
 class process;
 
 struct claimed_receive {
-    receive_slot *slot  = nullptr;
-    uint32_t index      = 0;
-    bool limit_reached  = false; // the owner has to be told
+    receive_slot *slot = nullptr;
+    uint32_t index     = 0;
+    bool limit_reached = false; // the owner has to be told
 };
 
 // Takes the oldest receive. False when there is none.
@@ -39,7 +39,8 @@ void give_bounce(segment_layout *where, rq_shared &queue, uint32_t bounce);
 
 inline char *bounce_data(segment_layout *where, const rq_shared &queue, uint32_t bounce)
 {
-    return at_offset<char>(where, queue.data + uint64_t(bounce - 1) * limits::bounce_bytes);
+    return at_offset<char>(where,
+                           queue.data + uint64_t(bounce - 1) * limits::bounce_bytes);
 }
 
 // The receive's memory as addresses of its owner; false when an element fails the checks.

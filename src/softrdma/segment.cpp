@@ -43,7 +43,8 @@ bool segment::create(uint32_t slot, uint64_t generation, std::string &error)
     void *base = mmap(nullptr, limits::segment_bytes, PROT_READ | PROT_WRITE,
                       MAP_SHARED | MAP_NORESERVE, m_fd, 0);
     if (base == MAP_FAILED) {
-        error = std::string("device memory: mapping 4 GiB of address space: ") + strerror(errno);
+        error = std::string("device memory: mapping 4 GiB of address space: ") +
+                strerror(errno);
         return false;
     }
     // A child must not write into its parent's device, nor should it read it.

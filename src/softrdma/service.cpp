@@ -59,8 +59,8 @@ bool service::open(std::string &error)
 {
     m_epoll = epoll_create1(EPOLL_CLOEXEC);
     m_timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-    if ((pipe2(m_doorbell, O_CLOEXEC | O_NONBLOCK) != 0) || (m_epoll < 0) || (m_timer < 0) ||
-        !add_to_epoll(m_epoll, m_doorbell[0], doorbell_key) ||
+    if ((pipe2(m_doorbell, O_CLOEXEC | O_NONBLOCK) != 0) || (m_epoll < 0) ||
+        (m_timer < 0) || !add_to_epoll(m_epoll, m_doorbell[0], doorbell_key) ||
         !add_to_epoll(m_epoll, m_timer, timer_key)) {
         error = std::string("service descriptors: ") + strerror(errno);
         return false;
@@ -84,7 +84,8 @@ void service::start()
         std::thread([this] { run(); }).detach();
     } catch (const std::exception &failure) {
         m_started = false;
-        SOFTRDMA_LOG_ONCE(error, "service thread: %s; retries wait for the application to poll",
+        SOFTRDMA_LOG_ONCE(error,
+                          "service thread: %s; retries wait for the application to poll",
                           failure.what());
     }
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
@@ -112,7 +113,8 @@ void service::add_waiting(std::shared_ptr<queue_pair> qp)
     {
         std::lock_guard lock(m_mutex);
         m_waiting.push_back(std::move(qp));
-        m_waiting_count.store(static_cast<uint32_t>(m_waiting.size()), std::memory_order_relaxed);
+        m_waiting_count.store(static_cast<uint32_t>(m_waiting.size()),
+                              std::memory_order_relaxed);
     }
     start();
     char byte                        = 0;
@@ -123,7 +125,8 @@ void service::remove_waiting(const queue_pair *qp)
 {
     std::lock_guard lock(m_mutex);
     std::erase_if(m_waiting, [&](const auto &entry) { return entry.get() == qp; });
-    m_waiting_count.store(static_cast<uint32_t>(m_waiting.size()), std::memory_order_relaxed);
+    m_waiting_count.store(static_cast<uint32_t>(m_waiting.size()),
+                          std::memory_order_relaxed);
 }
 
 std::vector<std::shared_ptr<queue_pair>> service::waiting()
@@ -172,7 +175,8 @@ void service::run()
             } else if (key == timer_key) {
                 drain(m_timer);
             } else {
-                m_owner.peers.mark_dead(static_cast<uint32_t>(key >> 48), key & 0xffffffffffff);
+                m_owner.peers.mark_dead(static_cast<uint32_t>(key >> 48),
+                                        key & 0xffffffffffff);
                 std::lock_guard lock(m_mutex);
                 auto found = m_watched.find(key);
                 if (found != m_watched.end()) {

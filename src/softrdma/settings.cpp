@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "settings.h"
 
-#include "limits.h"
+#include "sizes.h"
 #include "log.h"
 
 #include <algorithm>
@@ -27,11 +27,11 @@ void read_number(const char *name, uint32_t low, uint32_t high, uint32_t &result
         return;
     }
 
-    char *end           = nullptr;
-    errno               = 0;
+    char *end            = nullptr;
+    errno                = 0;
     unsigned long parsed = strtoul(value, &end, 10);
-    if (!isdigit(static_cast<unsigned char>(value[0])) || (*end != '\0') || (errno != 0) ||
-        (parsed < low) || (parsed > high)) {
+    if (!isdigit(static_cast<unsigned char>(value[0])) || (*end != '\0') ||
+        (errno != 0) || (parsed < low) || (parsed > high)) {
         std::string expected = "a whole number from " + std::to_string(low) + " to " +
                                std::to_string(high);
         refuse(name, value, expected.c_str());
@@ -40,9 +40,9 @@ void read_number(const char *name, uint32_t low, uint32_t high, uint32_t &result
     result = static_cast<uint32_t>(parsed);
 }
 
-template <class T>
-void read_choice(const char *name, std::initializer_list<std::pair<const char *, T>> choices,
-                 T &result)
+template<class T>
+void read_choice(const char *name,
+                 std::initializer_list<std::pair<const char *, T>> choices, T &result)
 {
     const char *value = getenv(name);
     if (value == nullptr) {
@@ -97,7 +97,8 @@ settings settings::from_environment()
     result.eager = limits::bounce_bytes;
     read_number("SOFTRDMA_DEVICES", 1, limits::devices, result.devices);
     read_choice<bool>("SOFTRDMA_LINK", {{"ib", false}, {"eth", true}}, result.ethernet);
-    read_choice<bool>("SOFTRDMA_ONLY", {{"no", false}, {"yes", true}, {"0", false}, {"1", true}},
+    read_choice<bool>("SOFTRDMA_ONLY",
+                      {{"no", false}, {"yes", true}, {"0", false}, {"1", true}},
                       result.only);
     read_number("SOFTRDMA_YIELD", 0, 1000000, result.yield);
     read_number("SOFTRDMA_EAGER", 0, limits::bounce_bytes, result.eager);

@@ -10,11 +10,11 @@
 namespace softrdma {
 
 struct settings {
-    uint32_t devices  = 1;
-    bool ethernet     = false;
-    bool only         = false; // hide the devices of the real libibverbs
-    uint32_t yield    = 100;   // empty polls before the processor is given away; 0 never
-    uint32_t eager    = 0;     // largest send through a bounce buffer, bytes
+    uint32_t devices   = 1;
+    bool ethernet      = false;
+    bool only          = false; // hide the devices of the real libibverbs
+    uint32_t yield     = 100; // empty polls before the processor is given away; 0 never
+    uint32_t eager     = 0; // largest send through a bounce buffer, bytes
     std::string domain = "default";
 
     static settings from_environment();

@@ -10,12 +10,15 @@
 namespace softrdma {
 
 shared_receive_queue::shared_receive_queue(process &owner, uint32_t index) :
-    ibv_srq{}, m_owner(owner), m_index(index), m_receives(owner, owner.seg.base()->srqs[index])
+    ibv_srq{},
+    m_owner(owner),
+    m_index(index),
+    m_receives(owner, owner.seg.base()->srqs[index])
 {
 }
 
-shared_receive_queue *shared_receive_queue::create(process &owner, ibv_pd *pd,
-                                                   ibv_srq_init_attr &attr)
+shared_receive_queue *
+shared_receive_queue::create(process &owner, ibv_pd *pd, ibv_srq_init_attr &attr)
 {
     if ((attr.attr.max_wr == 0) || (attr.attr.max_wr > limits::work_requests) ||
         (attr.attr.max_sge > limits::sges)) {
@@ -87,7 +90,8 @@ int shared_receive_queue::destroy()
     m_receives.destroy(quiesce(m_owner.reg, m_owner.reg.own_slot()));
     pthread_mutex_destroy(&mutex);
     pthread_cond_destroy(&cond);
-    m_owner.srqs.erase(m_index); // frees this object, unless the service thread looks at it
+    m_owner.srqs.erase(
+            m_index); // frees this object, unless the service thread looks at it
     return 0;
 }
 

@@ -17,7 +17,8 @@ namespace softrdma {
 class shared_receive_queue : public ibv_srq {
 public:
     // Null with errno. The attributes return what was created.
-    static shared_receive_queue *create(process &owner, ibv_pd *pd, ibv_srq_init_attr &attr);
+    static shared_receive_queue *
+    create(process &owner, ibv_pd *pd, ibv_srq_init_attr &attr);
 
     static shared_receive_queue *from(ibv_srq *srq)
     {

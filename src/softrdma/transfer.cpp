@@ -16,7 +16,8 @@ constexpr size_t tail_bytes = 8;
 
 bool aligned_word(const void *at, uint64_t bytes)
 {
-    return (bytes == sizeof(uint64_t)) && (reinterpret_cast<uintptr_t>(at) % sizeof(uint64_t) == 0);
+    return (bytes == sizeof(uint64_t)) &&
+           (reinterpret_cast<uintptr_t>(at) % sizeof(uint64_t) == 0);
 }
 
 // Copies one contiguous piece so that a reader that polls sees its end last.
@@ -81,15 +82,16 @@ struct clipped_list {
         iovec &last = piece[count - 1];
         if (split && (last.iov_len > tail_bytes)) {
             last.iov_len -= tail_bytes;
-            piece[count++] = {static_cast<char *>(last.iov_base) + last.iov_len, tail_bytes};
+            piece[count++] = {static_cast<char *>(last.iov_base) + last.iov_len,
+                              tail_bytes};
         }
     }
 
     void advance(size_t bytes)
     {
         while (bytes != 0) {
-            iovec &next = piece[first];
-            size_t step = std::min(bytes, next.iov_len);
+            iovec &next   = piece[first];
+            size_t step   = std::min(bytes, next.iov_len);
             next.iov_base = static_cast<char *>(next.iov_base) + step;
             next.iov_len -= step;
             bytes -= step;
@@ -100,8 +102,8 @@ struct clipped_list {
     }
 };
 
-int copy_between(pid_t pid, const memory_list &local, const memory_list &remote, uint64_t bytes,
-                 direction way)
+int copy_between(pid_t pid, const memory_list &local, const memory_list &remote,
+                 uint64_t bytes, direction way)
 {
     clipped_list mine(local, bytes, false);
     clipped_list theirs(remote, bytes, way == direction::to_peer);
@@ -112,10 +114,11 @@ int copy_between(pid_t pid, const memory_list &local, const memory_list &remote,
         if (done <= 0) {
             int failure = (done == 0) ? EFAULT : errno;
             if (failure == EPERM) {
-                SOFTRDMA_LOG_ONCE(error,
-                                  "the system forbids access to the memory of process %d (another "
-                                  "user, not dumpable, Yama or seccomp): RDMA to it fails",
-                                  pid);
+                SOFTRDMA_LOG_ONCE(
+                        error,
+                        "the system forbids access to the memory of process %d (another "
+                        "user, not dumpable, Yama or seccomp): RDMA to it fails",
+                        pid);
             }
             return failure;
         }
@@ -128,8 +131,8 @@ int copy_between(pid_t pid, const memory_list &local, const memory_list &remote,
 
 } // namespace
 
-int transfer(peer &other, const memory_list &local, const memory_list &remote, uint64_t bytes,
-             direction way)
+int transfer(peer &other, const memory_list &local, const memory_list &remote,
+             uint64_t bytes, direction way)
 {
     bytes = std::min({bytes, local.length, remote.length});
     if (bytes == 0) {

@@ -7,7 +7,7 @@
 // poll on the last byte of an RDMA write. An aligned 8-byte transfer is one store.
 #pragma once
 
-#include "limits.h"
+#include "sizes.h"
 
 #include <cstdint>
 #include <sys/uio.h>
@@ -31,12 +31,15 @@ struct memory_list {
     }
 };
 
-enum class direction { to_peer, from_peer };
+enum class direction {
+    to_peer,
+    from_peer
+};
 
 // Moves `bytes`, at most what either list holds. 0 or an errno: ESRCH the peer is gone, EFAULT some
 // memory is not there, EPERM the system forbids it (said once).
-int transfer(peer &other, const memory_list &local, const memory_list &remote, uint64_t bytes,
-             direction way);
+int transfer(peer &other, const memory_list &local, const memory_list &remote,
+             uint64_t bytes, direction way);
 
 // Copies the local pieces, one behind the other, to `to`.
 void gather(const memory_list &from, char *to);
