@@ -20,8 +20,10 @@ Dial::Clock::duration shortened_at_random(Dial::Clock::duration pause)
 
 } // namespace
 
-Dial::Dial(Owner &owner, asio::io_context &context, Request request) :
+Dial::Dial(Owner &owner, LiveCounters &counters, asio::io_context &context,
+           Request request) :
     m_owner(owner),
+    m_counters(counters),
     m_context(context),
     m_request(std::move(request)),
     m_deadline(Clock::now() + m_request.local.settings.peer_timeout),
@@ -51,6 +53,7 @@ void Dial::attempt()
 {
     auto self = shared_from_this();
 
+    LiveCounters::add(m_counters.dialed);
     try {
         auto endpoint = to_endpoint(m_request.address);
         m_socket      = Socket::open(m_context, endpoint.protocol());

@@ -6,6 +6,7 @@
 
 #pragma once
 
+#include "control/counters.hpp"
 #include "control/reason.hpp"
 #include "control/session.hpp"
 #include "control/socket.hpp"
@@ -47,7 +48,8 @@ public:
     static constexpr auto first_pause   = std::chrono::milliseconds(20);
     static constexpr auto longest_pause = std::chrono::milliseconds(500);
 
-    Dial(Owner &owner, asio::io_context &context, Request request);
+    Dial(Owner &owner, LiveCounters &counters, asio::io_context &context,
+         Request request);
 
     // Makes an attempt. Exactly one call of the owner answers it, never from
     // inside this call, unless cancel() comes first.
@@ -76,6 +78,7 @@ private:
     void on_connected(const ErrorCode &error);
 
     Owner &m_owner;
+    LiveCounters &m_counters;
     asio::io_context &m_context;
     Request m_request;
     Clock::time_point m_deadline;

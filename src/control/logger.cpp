@@ -42,6 +42,7 @@ void set_logger(Logger logger)
 
     // The previous logger is destroyed after the lock, by `next`.
     std::swap(state().logger, next);
+    state().limiter = {};
 }
 
 void log(Level level, const std::string &text) noexcept

@@ -23,7 +23,7 @@ using Logger = std::function<void(Level, const std::string &)>;
 // Replaces the process-wide logger; an empty one restores the default, which
 // writes errors and warnings to stderr. The logger is called on the control
 // thread (during a change, the old and the new one may run at the same time),
-// must not block and must not throw.
+// must not block and must not throw. The limiter below starts afresh.
 void set_logger(Logger logger);
 
 // Writes one line, given without a newline.

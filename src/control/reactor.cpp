@@ -201,9 +201,8 @@ ConnectionId Reactor::connect(std::uint64_t local_fabric, const Address &remote,
         if (sink_of(request.local.identity.fabric_id) == nullptr) {
             return; // detached meanwhile: nobody is left to hear of it
         }
-        auto dial = std::make_shared<Dial>(*this, m_context, request);
+        auto dial = std::make_shared<Dial>(*this, m_counters, m_context, request);
         m_dials.emplace(request.id, dial);
-        LiveCounters::add(m_counters.dialed);
         dial->attempt();
     });
     return id;
