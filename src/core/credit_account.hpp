@@ -45,13 +45,14 @@ public:
         return m_granted - m_used;
     }
 
-    /* Use one credit for one SEND. False, and nothing taken, when there is none. */
-    bool take()
+    /* Use one credit for each of `count` SENDs. False, and nothing taken, when there are not
+     * as many. */
+    bool take(uint32_t count = 1)
     {
-        if (m_used == m_granted) {
+        if (available() < count) {
             return false;
         }
-        ++m_used;
+        m_used += count;
         return true;
     }
 

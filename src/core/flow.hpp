@@ -80,7 +80,7 @@ public:
 
     /* --- peers --- */
 
-    /* Empty when there is no room for another peer. Actions (growth) come with drain(). */
+    /* Empty when there is no room for another peer. Actions (growth): call drain(). */
     std::optional<uint32_t> join(uint64_t now_ns);
 
     /* See ReceivePool::leave() for when. Bulk of the peer, queued or outstanding, is
@@ -148,7 +148,7 @@ public:
 
     /* --- receiving messages --- */
 
-    /* A message arrived with this header. It used up one receive, whatever the verdict. */
+    /* A message arrived with this header. It used up a receive, whatever the verdict. */
     Verdict arrival(uint32_t peer, uint32_t granted, uint32_t seq, uint64_t now_ns,
                     Actions &actions);
 
@@ -174,16 +174,18 @@ public:
                 .floor      = static_cast<uint8_t>(m_pool.floor(peer))};
     }
 
-    /* The present total is on its way to the peer in a cell or the handshake (stamp() does
-     * this by itself). Between reading it and this call there must be no other event. */
+    /* The present total is on its way to the peer in a cell, an answer or the handshake
+     * (stamp() does this by itself). No other event between reading it and this call. */
     void told(uint32_t peer)
     {
         m_pool.told(peer);
     }
 
+    /* Is a write_cell for this peer still to be executed? False once a header, a cell or
+     * an answer has told it. */
     bool cell_due(uint32_t peer) const
     {
-        return m_pool.cell_due(peer);
+        return m_pool.cell_asked(peer);
     }
 
     /* --- bulk --- */

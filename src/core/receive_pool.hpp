@@ -29,22 +29,22 @@
 //      in turn; floors alone if rule 2 leaves nothing for the first request. New floors
 //      are given out only if rule 2 leaves something beyond them.
 //
-// No receiver-not-ready NAK. A SEND takes a credit from a copy of an earlier G, and totals
-// never decrease, so the SENDs of a peer that have not arrived number at most O. Over all
-// peers that is at most the posted receives (rule 1). An arrival takes one off both
-// sides, and posting only adds. A peer that leaves gives back its O only after its queue
-// pair can deliver nothing more.
+// No receiver-not-ready NAK. A SEND takes a credit from a copy of an earlier G, and
+// totals never decrease, so the SENDs of a peer that have not arrived number at most O.
+// Over all peers that is at most the posted receives (rule 1). An arrival takes one off
+// both sides, and posting only adds. A peer that leaves gives back its O only after its
+// queue pair can deliver nothing more.
 //
 // No deadlock. Telling credit costs none: cells and answers are one-sided writes, a
-// REQUEST travels on the bulk queue pair, whose receives are reserved. Assume that (a) the
-// driver posts a receive, the same or another, some time after each arrival; (b) a sender
-// uses the credit it asked for, or returns it when the messages are cancelled (header
-// kind `credit`), or dies and leaves. Then the first waiting request is served:
-//   - Rule 2 comes to leave something for it. max(O, floor) <= max(S, floor) + (O - S), and
-//     O - S is credit that was asked for. While the request waits and rule 2 leaves
+// REQUEST travels on the bulk queue pair, whose receives are reserved. Assume that (a)
+// the driver posts a receive, the same or another, some time after each arrival; (b) a
+// sender uses the credit it asked for, or returns it when the messages are cancelled
+// (header kind `credit`), or dies and leaves. Then the first waiting request is served:
+//   - Rule 2 comes to leave something for it. max(O, floor) <= max(S, floor) + (O - S),
+//     and O - S is credit that was asked for. While the request waits and rule 2 leaves
 //     nothing, no such credit is given out except within floors, and what there is gets
 //     used by (b). So the sum falls to C - reserve at most (rule 3), which leaves
-//     `reserve` >= 1. From then on nothing raises it but this request (rule 6).
+//     `reserve` >= 1. From then on nothing but this request raises it to C (rule 6).
 //   - Rule 1 comes to leave something for it. If sum O = posted while rule 2 leaves
 //     something, then sum O < C = posted + in hand, so a receive is in hand, which (a)
 //     posts. It goes to a floor at most once before it goes to the request (rule 6).
@@ -58,8 +58,8 @@
 //
 // Byte credit will be a second resource with the same totals, rules and waiting list.
 //
-// Not thread safe; the owner serialises calls. Every call is O(1), amortised over arrivals;
-// only join() allocates.
+// Not thread safe; the owner serialises calls. Every call is O(1), amortised over
+// arrivals; only join() allocates.
 
 #pragma once
 
@@ -88,7 +88,7 @@ class ReceivePool {
 public:
     static constexpr uint32_t none = IndexList::none;
 
-    /* Throws std::invalid_argument that names the field, its value and what is accepted. */
+    /* Throws std::invalid_argument: the field, its value and what is accepted. */
     explicit ReceivePool(const ReceivePoolConfig &config);
 
     /* A new peer; its index is dense and may be one that a peer left. Empty when
@@ -131,6 +131,13 @@ public:
      * either half its share (2 at least) is unknown to it, or it may have no more than a
      * quarter of its share left. */
     bool cell_due(uint32_t peer) const;
+
+    /* next_cell() returned the peer and nothing was told to it since: the cell is to be
+     * written, even if cell_due() has changed its mind because the share has. */
+    bool cell_asked(uint32_t peer) const
+    {
+        return m_peers[peer].cell_asked;
+    }
 
     /* Start of another activity period. Peers with an arrival in this period or the one
      * before count as active. */
@@ -271,7 +278,7 @@ private:
     uint32_t m_standing    = 0; /* sum max(S, floor) */
     uint32_t m_floors      = 0; /* sum floor */
 
-    uint64_t m_period      = 1;
+    uint64_t m_period      = 2; /* 0 is never "this or the one before" */
     uint32_t m_active_now  = 0; /* peers seen in this period */
     uint32_t m_active_last = 0; /* peers seen in the one before and not in this */
     uint32_t m_share       = 0;

@@ -60,6 +60,7 @@ void ReceivePool::answer(uint32_t index)
     Peer &peer = m_peers[index];
 
     m_parked.erase(index);
+    m_cells.erase(index);
     account(peer, [&] {
         if (serial_less(peer.granted, peer.demand)) {
             peer.demand = peer.granted;

@@ -24,9 +24,8 @@ inline constexpr std::size_t data_header_size = 16;
 inline constexpr unsigned notice_value_bits   = 28;
 
 enum class HeaderKind : uint8_t {
-    am = 1, /* an active message, its payload follows the header */
-    credit =
-            2 /* no payload: uses up one credit and one receive, gives them back unused */
+    am     = 1, /* an active message, its payload follows the header */
+    credit = 2 /* no payload: uses up one credit and one receive, gives them back unused */
 };
 
 /* In front of each SEND on the message queue pair. */
@@ -70,7 +69,7 @@ struct Notice {
         request = 1, /* value: low 28 bits of the sender's demand total */
         grant   = 2, /* value: low 28 bits of the messages total, which the write put into
                         the cell */
-        bulk = 3 /* reserved */
+        bulk    = 3 /* reserved */
     };
 
     Kind kind      = request;

@@ -1,0 +1,24 @@
+# Unit tests of src/core; included by test/unit/local.mk. Nothing but the standard library and
+# Boost.Test: neither UCX nor verbs is on the include path.
+
+check_PROGRAMS += test/unit/core/core_test
+TESTS          += test/unit/core/core_test
+test_unit_core_core_test_CPPFLAGS = -I$(top_srcdir)/src -DBOOST_TEST_DYN_LINK $(BOOST_CPPFLAGS)
+test_unit_core_core_test_LDADD    = src/core/libbe_core.la $(BOOST_TEST_LIBS)
+test_unit_core_core_test_SOURCES  = \
+	test/unit/core/action_test.cpp \
+	test/unit/core/credit_account_test.cpp \
+	test/unit/core/flow_property_test.cpp \
+	test/unit/core/index_list_test.cpp \
+	test/unit/core/main.cpp \
+	test/unit/core/network.cpp \
+	test/unit/core/network.hpp \
+	test/unit/core/pool_fixture.hpp \
+	test/unit/core/receive_pool_cell_test.cpp \
+	test/unit/core/receive_pool_request_test.cpp \
+	test/unit/core/receive_pool_test.cpp \
+	test/unit/core/scheduler_test.cpp \
+	test/unit/core/sequence_test.cpp \
+	test/unit/core/serial_test.cpp \
+	test/unit/core/window_test.cpp \
+	test/unit/core/wire_test.cpp

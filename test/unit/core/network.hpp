@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// A network of flows for property tests: one hub and its leaves, all joined by queues whose
+// order of delivery a seeded generator chooses.
+//
+// What it promises is what reliable queue pairs promise, and no more: messages of one
+// direction arrive in order, notices arrive in order and once, cells arrive in any order
+// and any number of times; nothing is ordered between these. Receives are posted again
+// some time after their arrival. An arrival without a posted receive is a failure of the
+// protocol: the network counts posted receives by itself.
+
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <random>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "core/flow.hpp"
+
+namespace be::test {
+
+/* The protocol did what it must never do. */
+class Violation : public std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+struct Schedule {
+    uint64_t seed        = 0;
+    uint32_t leaves      = 1;
+    uint32_t rounds      = 4; /* bursts given to each direction of each leaf */
+    uint32_t burst       = 8; /* most messages of one */
+    uint32_t cancels     = 0; /* how often queued messages are cancelled */
+    uint32_t leaves_lost = 0; /* how often a leaf goes and comes back */
+    bool refuse_growth   = false;
+    bool both_ways       = true; /* the hub sends too */
+    std::size_t actions  = 4; /* size of the drivers' arrays */
+    core::FlowConfig hub;
+    core::FlowConfig leaf;
+};
+
+class Network {
+public:
+    explicit Network(const Schedule &schedule);
+
+    /* Runs to the end; throws Violation. */
+    void run();
+
+    uint64_t delivered() const
+    {
+        return m_delivered;
+    }
+
+    uint64_t steps() const
+    {
+        return m_steps;
+    }
+
+    const core::Flow &hub() const
+    {
+        return m_hub.flow;
+    }
+
+private:
+    struct Node {
+        explicit Node(const core::FlowConfig &config) :
+            flow(config), posted(config.pool.capacity)
+        {
+        }
+
+        core::Flow flow;
+        uint32_t posted; /* receives, as the hardware would count them */
+        std::vector<uint32_t> side_of_peer;
+    };
+
+    struct Message {
+        core::DataHeader header;
+        uint64_t payload;
+    };
+
+    struct NoticeInFlight {
+        core::Notice notice;
+        uint32_t total; /* what a grant wrote into the cell */
+    };
+
+    /* One end of a connection. Sides 2n and 2n + 1 belong together. */
+    struct Side {
+        Node *node        = nullptr;
+        uint32_t peer     = 0; /* index in the node's flow */
+        uint32_t other    = 0;
+        uint32_t life     = 0; /* connections that were here before */
+        bool up           = false;
+        uint32_t queued   = 0;
+        uint64_t sent     = 0; /* payloads toward the other side */
+        uint64_t received = 0;
+        std::deque<Message> messages; /* on their way from here */
+        std::deque<NoticeInFlight> notices;
+    };
+
+    struct Event {
+        enum Kind {
+            message,
+            notice,
+            cell,
+            write_cell,
+            repost,
+            burst,
+            cancel,
+            lose
+        };
+
+        Kind kind;
+        uint32_t side; /* it comes from; `repost`: that has the receive */
+        uint32_t life;
+        uint32_t value;
+    };
+
+    /* The arrays of actions are tiny on purpose: take what is there until all is out. */
+    template<class Call>
+    void on_flow(Node &node, Call &&call);
+    void execute(Node &node, const core::Action &action);
+
+    void connect(uint32_t leaf);
+    void disconnect(uint32_t leaf);
+    void dispatch(uint32_t side);
+    void post(uint32_t side, core::HeaderKind kind);
+    void step(Event event);
+    void arrive(Side &from, Side &to, uint32_t to_index);
+    void notice(Side &from, Side &to);
+    void write_cell(uint32_t side);
+    void check(const Node &node) const;
+    void finish();
+    bool chance(uint32_t percent);
+    uint32_t below(uint32_t bound);
+    void add(Event::Kind kind, uint32_t side, uint32_t value = 0);
+
+    Schedule m_schedule;
+    std::mt19937_64 m_random;
+    Node m_hub;
+    std::vector<std::unique_ptr<Node>> m_leaves;
+    std::vector<Side> m_sides;
+    std::vector<Event> m_events;
+    uint64_t m_now       = 0;
+    uint64_t m_steps     = 0;
+    uint64_t m_delivered = 0;
+};
+
+} // namespace be::test
