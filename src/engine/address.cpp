@@ -41,6 +41,12 @@ std::uint64_t hash(std::uint64_t state, const void *data, std::size_t length) no
     return state;
 }
 
+bool known_wire(std::uint8_t value) noexcept
+{
+    return value >= static_cast<std::uint8_t>(Wire::soft) &&
+           value <= static_cast<std::uint8_t>(Wire::ethernet);
+}
+
 } // namespace
 
 const char *to_string(Wire wire) noexcept
@@ -82,14 +88,13 @@ void DeviceAddress::encode(std::span<std::uint8_t, BE_DEVICE_ADDR_LEN> out) cons
 std::optional<DeviceAddress>
 DeviceAddress::decode(std::span<const std::uint8_t, BE_DEVICE_ADDR_LEN> in) noexcept
 {
-    if (in[0] != address_version || in[1] < static_cast<std::uint8_t>(Wire::soft) ||
-        in[1] > static_cast<std::uint8_t>(Wire::ethernet)) {
+    if (in[0] != address_version || !known_wire(in[1])) {
         return std::nullopt;
     }
     return DeviceAddress{static_cast<Wire>(in[1]), load_le(&in[8], 8)};
 }
 
-// Offsets: 0 version, 1 zero, 2..3 port, 4..11 fabric id, 12..27 token, 28..43 IP, 44..47 zero.
+// Offsets: 0 version, 1 wire, 2..3 port, 4..11 fabric id, 12..27 token, 28..43 IP, 44..51 domain, 52..55 zero.
 void FabricAddress::encode(std::span<std::uint8_t, BE_FABRIC_ADDR_LEN> out) const noexcept
 {
     std::fill(out.begin(), out.end(), std::uint8_t{0});
@@ -98,6 +103,8 @@ void FabricAddress::encode(std::span<std::uint8_t, BE_FABRIC_ADDR_LEN> out) cons
     store_le(&out[4], identity.fabric_id, 8);
     std::copy(identity.token.begin(), identity.token.end(), &out[12]);
     std::copy(control.ip.begin(), control.ip.end(), &out[28]);
+    out[1] = static_cast<std::uint8_t>(device.wire);
+    store_le(&out[44], device.domain, 8);
 }
 
 std::optional<FabricAddress>
@@ -111,7 +118,8 @@ FabricAddress::decode(std::span<const std::uint8_t, BE_FABRIC_ADDR_LEN> in) noex
     address.identity.fabric_id = load_le(&in[4], 8);
     std::memcpy(address.identity.token.data(), &in[12], address.identity.token.size());
     std::memcpy(address.control.ip.data(), &in[28], address.control.ip.size());
-    if (address.identity.fabric_id == 0) {
+    address.device = {static_cast<Wire>(in[1]), load_le(&in[44], 8)};
+    if (address.identity.fabric_id == 0 || !known_wire(in[1])) {
         return std::nullopt;
     }
     return address;

@@ -263,7 +263,7 @@ void be_fabric_address(const be_fabric_t *fabric, uint8_t address[BE_FABRIC_ADDR
 void be_fabric_device_address(const be_fabric_t *fabric,
                               uint8_t address[BE_DEVICE_ADDR_LEN])
 {
-    fabric_of(fabric)->device_address().encode(
+    fabric_of(fabric)->address().device.encode(
             std::span<std::uint8_t, BE_DEVICE_ADDR_LEN>(address, BE_DEVICE_ADDR_LEN));
 }
 
@@ -275,7 +275,7 @@ int be_fabric_is_reachable(const be_fabric_t *fabric,
             std::span<const std::uint8_t, BE_DEVICE_ADDR_LEN>(device_address,
                                                               BE_DEVICE_ADDR_LEN));
     const std::string reason =
-            remote ? fabric_of(fabric)->device_address().unreachable_because(*remote) :
+            remote ? fabric_of(fabric)->address().device.unreachable_because(*remote) :
                      "the device address is of another version of this transport";
     if (why != nullptr) {
         copy_text(why, why_size, reason);
@@ -313,16 +313,10 @@ void be_fabric_fence(be_fabric_t *fabric)
     fabric_of(fabric)->fence_all();
 }
 
-be_status_t be_peer_get(be_fabric_t *fabric,
-                        const uint8_t device_address[BE_DEVICE_ADDR_LEN],
-                        const uint8_t address[BE_FABRIC_ADDR_LEN], be_peer_t **peer_p)
+be_status_t be_peer_get(be_fabric_t *fabric, const uint8_t address[BE_FABRIC_ADDR_LEN],
+                        be_peer_t **peer_p)
 {
     return guarded("connecting", [&] {
-        char why[160];
-        if (!be_fabric_is_reachable(fabric, device_address, why, sizeof(why))) {
-            be::engine::log(BE_LOG_ERROR, "cannot connect: {}", why);
-            return BE_ERR_UNREACHABLE;
-        }
         const auto remote = FabricAddress::decode(
                 std::span<const std::uint8_t, BE_FABRIC_ADDR_LEN>(address,
                                                                   BE_FABRIC_ADDR_LEN));
@@ -333,6 +327,13 @@ be_status_t be_peer_get(be_fabric_t *fabric,
                     "version of this transport (first byte {:#x})",
                     address[0]);
             return BE_ERR_INVALID;
+        }
+        const std::string why = fabric_of(fabric)->address().device.unreachable_because(
+                remote->device);
+        if (!why.empty()) {
+            be::engine::log(BE_LOG_ERROR, "cannot connect to fabric {:016x} at {}: {}",
+                            remote->identity.fabric_id, remote->control.to_string(), why);
+            return BE_ERR_UNREACHABLE;
         }
         be_status_t status = BE_OK;
         *peer_p            = fabric_of(fabric)->connect(*remote, &status);

@@ -121,7 +121,8 @@ typedef struct be_fabric be_fabric_t;
 typedef struct be_peer be_peer_t;
 
 enum {
-    BE_FABRIC_ADDR_LEN = 48, /* token, fabric id, control address */
+    BE_FABRIC_ADDR_LEN =
+            56, /* all that it takes to connect: token, fabric id, control address, network */
     BE_DEVICE_ADDR_LEN = 24, /* host or subnet, link layer: decides reachability */
     BE_MAX_SGE         = 8, /* entries of one zcopy */
     BE_AM_MAX_HEADER   = 256 /* bytes of an am_zcopy header */
@@ -204,10 +205,10 @@ be_status_t be_fabric_flush(be_fabric_t *fabric, void *comp);
 void be_fabric_fence(be_fabric_t *fabric);
 
 /* -------------------------------------------------------------------- peers */
-/* The peer with that address, connected on first use (without waiting); one reference more. */
-be_status_t be_peer_get(be_fabric_t *fabric,
-                        const uint8_t device_address[BE_DEVICE_ADDR_LEN],
-                        const uint8_t address[BE_FABRIC_ADDR_LEN], be_peer_t **peer_p);
+/* The peer with that address, connected on first use (without waiting); one reference more. A device
+ * address is not asked for: UCX's connection managers pass their own in its place. */
+be_status_t be_peer_get(be_fabric_t *fabric, const uint8_t address[BE_FABRIC_ADDR_LEN],
+                        be_peer_t **peer_p);
 void be_peer_put(be_peer_t *peer);
 be_status_t
 be_peer_status(const be_peer_t *peer); /* BE_OK while it lives (connecting included) */

@@ -80,8 +80,7 @@ Fabric::Fabric(Device &device, std::uint8_t port, const be_fabric_config_t &conf
     m_port(port),
     m_port_attributes(device.context().port(port)),
     m_gid(verbs::choose_gid(device.context(), port, config.gid_index)),
-    m_address{new_identity(), {}},
-    m_device_address(make_device_address(device, m_port_attributes, m_gid)),
+    m_address{new_identity(), {}, make_device_address(device, m_port_attributes, m_gid)},
     m_channel(device.context()),
     m_receive_cq(device.context(), max_receives(config) + notice_receives, &m_channel),
     m_send_cq(device.context(), send_cq_entries, &m_channel),
@@ -404,11 +403,6 @@ be_fabric_attr_t Fabric::attributes() const noexcept
 const FabricAddress &Fabric::address() const noexcept
 {
     return m_address;
-}
-
-const DeviceAddress &Fabric::device_address() const noexcept
-{
-    return m_device_address;
 }
 
 std::uint64_t Fabric::now() const noexcept

@@ -71,7 +71,6 @@ public:
 
     be_fabric_attr_t attributes() const noexcept;
     const FabricAddress &address() const noexcept;
-    const DeviceAddress &device_address() const noexcept;
 
     // Peers
     Peer *connect(const FabricAddress &address, be_status_t *status);
@@ -269,7 +268,6 @@ private:
     ibv_port_attr m_port_attributes;
     verbs::Gid m_gid;
     FabricAddress m_address;
-    DeviceAddress m_device_address;
 
     verbs::CompletionChannel m_channel;
     verbs::CompletionQueue m_receive_cq;

@@ -40,8 +40,7 @@ UCS_CLASS_INIT_FUNC(uct_be_ep_t, const uct_ep_params_t *params)
     ucs_list_head_init(&self->pending_link);
     ucs_list_head_init(&self->failed_link);
 
-    status = be_peer_get(iface->fabric, (const uint8_t *)params->dev_addr,
-                         (const uint8_t *)params->iface_addr, &self->peer);
+    status = be_peer_get(iface->fabric, (const uint8_t *)params->iface_addr, &self->peer);
     if (status != BE_OK) {
         return uct_be_error(status);
     }

@@ -97,11 +97,9 @@ public:
     be_peer_t *connect(const Node &other)
     {
         uint8_t address[BE_FABRIC_ADDR_LEN];
-        uint8_t device_address[BE_DEVICE_ADDR_LEN];
         be_fabric_address(other.fabric, address);
-        be_fabric_device_address(other.fabric, device_address);
         be_peer_t *peer = nullptr;
-        BOOST_REQUIRE_EQUAL(be_peer_get(fabric, device_address, address, &peer), BE_OK);
+        BOOST_REQUIRE_EQUAL(be_peer_get(fabric, address, &peer), BE_OK);
         peers.push_back(peer);
         return peer;
     }
