@@ -45,8 +45,8 @@ public:
         return m_granted - m_used;
     }
 
-    /* Use one credit for each of `count` SENDs. False, and nothing taken, when there are not
-     * as many. */
+    /* Use one credit for each of `count` SENDs. False, and nothing taken, when there are
+     * not as many. */
     bool take(uint32_t count = 1)
     {
         if (available() < count) {

@@ -25,7 +25,7 @@ inline constexpr unsigned notice_value_bits   = 28;
 
 enum class HeaderKind : uint8_t {
     am     = 1, /* an active message, its payload follows the header */
-    credit = 2 /* no payload: uses up one credit and one receive, gives them back unused */
+    credit = 2 /* no payload: gives back a credit by using it up */
 };
 
 /* In front of each SEND on the message queue pair. */

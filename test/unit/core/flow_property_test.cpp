@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Random schedules over small pools: whatever the order of events, no arrival meets an empty
-// queue, invariants hold, and everything that was not cancelled is delivered in order.
+// Random schedules over small pools: whatever the order of events, no arrival meets an
+// empty queue, invariants hold, and everything that was not cancelled is delivered in
+// order.
 //
-// BE_TEST_SCHEDULES sets how many are run; BE_TEST_SEED the first one. A failure names its
-// seed, which repeats it.
+// BE_TEST_SCHEDULES sets how many are run; BE_TEST_SEED the first one. A failure names
+// its seed, which repeats it.
 
 #include <boost/test/unit_test.hpp>
 

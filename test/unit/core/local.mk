@@ -3,12 +3,16 @@
 
 check_PROGRAMS += test/unit/core/core_test
 TESTS          += test/unit/core/core_test
-test_unit_core_core_test_CPPFLAGS = -I$(top_srcdir)/src -DBOOST_TEST_DYN_LINK $(BOOST_CPPFLAGS)
+test_unit_core_core_test_CPPFLAGS = \
+	-I$(top_srcdir)/src -DBOOST_TEST_DYN_LINK $(BOOST_CPPFLAGS)
 test_unit_core_core_test_LDADD    = src/core/libbe_core.la $(BOOST_TEST_LIBS)
 test_unit_core_core_test_SOURCES  = \
 	test/unit/core/action_test.cpp \
 	test/unit/core/credit_account_test.cpp \
+	test/unit/core/flow_bulk_test.cpp \
+	test/unit/core/flow_fixture.hpp \
 	test/unit/core/flow_property_test.cpp \
+	test/unit/core/flow_test.cpp \
 	test/unit/core/index_list_test.cpp \
 	test/unit/core/main.cpp \
 	test/unit/core/network.cpp \

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// A network of flows for property tests: one hub and its leaves, all joined by queues whose
-// order of delivery a seeded generator chooses.
+// A network of flows for property tests: one hub and its leaves, all joined by queues
+// whose order of delivery a seeded generator chooses.
 //
 // What it promises is what reliable queue pairs promise, and no more: messages of one
 // direction arrive in order, notices arrive in order and once, cells arrive in any order

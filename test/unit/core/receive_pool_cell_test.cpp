@@ -134,8 +134,8 @@ BOOST_AUTO_TEST_CASE(told_an_earlier_total)
     pool.check();
 }
 
-/* A share that grows makes a cell less urgent; one that was handed out stays to be written,
- * or the peer would never be told again. */
+/* A share that grows makes a cell less urgent; one that was handed out stays to be
+ * written, or the peer would never be told again. */
 BOOST_AUTO_TEST_CASE(an_asked_cell_stays_asked)
 {
     Pool pool({.capacity = 64, .max_capacity = 64, .floor = 2, .share_cap = 32});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Joining, floors, growth, shares and cells. Requests are in receive_pool_request_test.cpp.
+// Joining, floors, growth and shares.
 
 #include "pool_fixture.hpp"
 
@@ -108,7 +108,7 @@ BOOST_AUTO_TEST_CASE(growth_is_one_receive_a_peer)
     BOOST_TEST(pool.pool.posted() == 6u);
 }
 
-/* Growth that the driver cannot post costs the peer its floor and nobody anything else. */
+/* Growth that the driver cannot post costs the peer its floor, and nobody else. */
 BOOST_AUTO_TEST_CASE(growth_that_never_comes)
 {
     Pool pool(floors_only(4, 8));
