@@ -40,5 +40,8 @@ AC_DEFUN([BE_SANITIZERS], [
     AM_CONDITIONAL([HAVE_ASAN], [test "x$enable_asan" = xyes])
     AM_CONDITIONAL([HAVE_UBSAN], [test "x$enable_ubsan" = xyes])
     AM_CONDITIONAL([HAVE_TSAN], [test "x$enable_tsan" = xyes])
+    dnl The sanitizers' own symbols come with the program, not with the libraries.
+    AS_IF([test "x$be_sanitize" = x], [BE_NO_UNDEFINED="-Wl,-z,defs"], [BE_NO_UNDEFINED=])
+    AC_SUBST([BE_NO_UNDEFINED])
     AM_CONDITIONAL([HAVE_SANITIZER], [test "x$be_sanitize" != x])
 ])

@@ -3,7 +3,7 @@
 module_LTLIBRARIES += src/softrdma/libsoftrdma.la
 src_softrdma_libsoftrdma_la_CPPFLAGS = $(AM_CPPFLAGS) $(VERBS_CPPFLAGS)
 src_softrdma_libsoftrdma_la_LDFLAGS = \
-	$(AM_LDFLAGS) -module -avoid-version -shared -Wl,-z,defs -Wl,-z,nodelete \
+	$(AM_LDFLAGS) -module -avoid-version -shared $(BE_NO_UNDEFINED) -Wl,-z,nodelete \
 	-Wl,--version-script=$(srcdir)/src/softrdma/exports.map
 src_softrdma_libsoftrdma_la_DEPENDENCIES = src/softrdma/exports.map
 src_softrdma_libsoftrdma_la_LIBADD = -ldl -lpthread

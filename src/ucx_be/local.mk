@@ -53,6 +53,6 @@ src_ucx_be_libuct_be_la_CFLAGS   = $(AM_CFLAGS) -Wno-unused-parameter \
 # z,nodelete: UCX keeps pointers into a component for ever.
 # exclude-libs: nothing of the C++ runtime or of our own libraries is exported.
 src_ucx_be_libuct_be_la_LDFLAGS  = $(AM_LDFLAGS) -version-info 0:0:0 -no-undefined \
-	-Wl,-z,now -Wl,-z,nodelete -Wl,-z,defs -Wl,--exclude-libs,ALL $(UCX_LDFLAGS)
+	-Wl,-z,now -Wl,-z,nodelete $(BE_NO_UNDEFINED) -Wl,--exclude-libs,ALL $(UCX_LDFLAGS)
 src_ucx_be_libuct_be_la_LIBADD   = src/engine/libbe_engine.la $(UCT_LIBS) -lm
 endif
