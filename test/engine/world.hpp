@@ -40,6 +40,10 @@ class Device {
 public:
     Device()
     {
+        if (const char *modules = std::getenv("BE_MODULEDIR")) {
+            ::setenv("UCX_BE_SOFT_LIBRARY",
+                     (std::string(modules) + "/libsoftrdma.so").c_str(), 0);
+        }
         be_port_info_t *ports = nullptr;
         unsigned count        = 0;
         char why[256];
