@@ -23,8 +23,8 @@ namespace be::core {
 
 class CreditAccount {
 public:
-    /* A grant may not run further ahead than this: it cannot be true, since no receive
-     * queue is this long. */
+    /* More credit than this cannot be true, since no receive queue is as long. It also keeps
+     * granted and used comparable. */
     static constexpr int32_t max_step = 1 << 30;
 
     /* One request asks for at most this many messages, so that the 28 bits on the wire
@@ -74,7 +74,7 @@ public:
         if (step <= 0) {
             return false;
         }
-        if (step > max_step) {
+        if (int64_t{step} + available() > max_step) {
             ++m_refused;
             return false;
         }

@@ -1,1 +1,2 @@
 # Build rules of test/fuzz/; included by the top-level Makefile.am.
+include test/fuzz/wire.mk

@@ -64,6 +64,13 @@ BOOST_AUTO_TEST_CASE(implausible_updates_are_refused)
     BOOST_TEST(!account.update(100u + 0x80000000)); /* as far behind as can be */
     BOOST_TEST(account.refused() == 2u);
     BOOST_TEST(account.update(100 + limit));
+
+    /* The limit is on what is held, or small steps would get around it. */
+    BOOST_TEST(!account.update(100 + limit + 1));
+    take(account, 5);
+    BOOST_TEST(account.update(100 + limit + 5));
+    BOOST_TEST(!account.update(100 + limit + 6));
+    BOOST_TEST(account.refused() == 4u);
 }
 
 BOOST_AUTO_TEST_CASE(totals_wrap)

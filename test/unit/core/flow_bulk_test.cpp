@@ -162,8 +162,8 @@ BOOST_AUTO_TEST_CASE(leaving_gives_the_window_back)
     BOOST_TEST(f.flow.stats(again).bulk_queued == 0u);
 }
 
-/* Everything queued is sent once, nobody is left behind, windows hold: whatever the order in
- * which pieces complete. */
+/* Everything queued is sent once, nobody is left behind, windows hold: whatever the order
+ * in which pieces complete. */
 BOOST_AUTO_TEST_CASE(random_completions)
 {
     std::mt19937 random(9);

@@ -116,8 +116,8 @@ BOOST_AUTO_TEST_CASE(blocked_with_credit_resumes_at_once)
     BOOST_TEST(f.taken().empty());
 }
 
-/* After a queue pair was replaced the driver reports the present total: nothing new, but the
- * request may be repeated. */
+/* After a queue pair was replaced the driver reports the present total: nothing new, but
+ * the request may be repeated. */
 BOOST_AUTO_TEST_CASE(an_answer_without_credit_allows_another_request)
 {
     FlowFixture f(config(16, 2));

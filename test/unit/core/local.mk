@@ -1,5 +1,5 @@
-# Unit tests of src/core; included by test/unit/local.mk. Nothing but the standard library and
-# Boost.Test: neither UCX nor verbs is on the include path.
+# Unit tests of src/core; included by test/unit/local.mk. Standard library and Boost.Test
+# only: neither UCX nor verbs is on the include path.
 
 check_PROGRAMS += test/unit/core/core_test
 TESTS          += test/unit/core/core_test
