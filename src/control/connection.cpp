@@ -103,8 +103,8 @@ void Connection::hold_until_flushed(std::shared_ptr<void> token)
 // changed it; may call itself through the owner.
 void Connection::step()
 {
-    dispatch_events();
     account();
+    dispatch_events();
     if (!m_socket) {
         return;
     }

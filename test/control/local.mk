@@ -11,10 +11,19 @@ test_control_control_test_LDADD = \
 test_control_control_test_SOURCES = \
 	test/control/address_test.cpp \
 	test/control/auth_test.cpp \
+	test/control/child_process.cpp \
+	test/control/child_process.hpp \
 	test/control/codec_test.cpp \
 	test/control/frame_test.cpp \
+	test/control/hostile_test.cpp \
 	test/control/logger_test.cpp \
 	test/control/main.cpp \
+	test/control/node_test.cpp \
+	test/control/process_test.cpp \
+	test/control/raw_socket.cpp \
+	test/control/raw_socket.hpp \
+	test/control/recorder.cpp \
+	test/control/recorder.hpp \
 	test/control/samples.cpp \
 	test/control/samples.hpp \
 	test/control/session_pair.cpp \
