@@ -5,3 +5,9 @@ TESTS          += test/engine/fabric_test
 test_engine_fabric_test_SOURCES  = test/engine/fabric_test.cpp test/engine/world.hpp
 test_engine_fabric_test_CPPFLAGS = $(AM_CPPFLAGS) $(BOOST_CPPFLAGS) -DBOOST_TEST_DYN_LINK
 test_engine_fabric_test_LDADD    = src/engine/libbe_engine.la $(BOOST_TEST_LIBS)
+
+check_PROGRAMS += test/engine/parts_test
+TESTS          += test/engine/parts_test
+test_engine_parts_test_SOURCES  = test/engine/parts_test.cpp
+test_engine_parts_test_CPPFLAGS = $(AM_CPPFLAGS) $(BOOST_CPPFLAGS) $(VERBS_CPPFLAGS) -DBOOST_TEST_DYN_LINK
+test_engine_parts_test_LDADD    = src/engine/libbe_engine.la $(BOOST_TEST_LIBS)
