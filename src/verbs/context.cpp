@@ -128,9 +128,7 @@ std::optional<AsyncEvent> AsyncEvents::next() noexcept
     AsyncEvent result = {};
     result.type       = event.event_type;
     result.subject    = subject_of(event.event_type);
-    result.text       = m_table->event_type_str != nullptr ?
-                                m_table->event_type_str(event.event_type) :
-                                "asynchronous event";
+    result.text       = to_string(event.event_type);
     switch (result.subject) {
     case AsyncEvent::Subject::completion_queue:
         result.object = event.element.cq;
@@ -149,6 +147,52 @@ std::optional<AsyncEvent> AsyncEvents::next() noexcept
     }
     m_table->ack_async_event(&event);
     return result;
+}
+
+const char *to_string(ibv_event_type type) noexcept
+{
+    switch (type) {
+    case IBV_EVENT_CQ_ERR:
+        return "completion queue error";
+    case IBV_EVENT_QP_FATAL:
+        return "queue pair failed";
+    case IBV_EVENT_QP_REQ_ERR:
+        return "queue pair: invalid request";
+    case IBV_EVENT_QP_ACCESS_ERR:
+        return "queue pair: access violation";
+    case IBV_EVENT_COMM_EST:
+        return "queue pair: communication established";
+    case IBV_EVENT_SQ_DRAINED:
+        return "queue pair: send queue drained";
+    case IBV_EVENT_PATH_MIG:
+        return "queue pair: path migrated";
+    case IBV_EVENT_PATH_MIG_ERR:
+        return "queue pair: path migration failed";
+    case IBV_EVENT_QP_LAST_WQE_REACHED:
+        return "queue pair: last receive consumed";
+    case IBV_EVENT_DEVICE_FATAL:
+        return "device failed";
+    case IBV_EVENT_PORT_ACTIVE:
+        return "port active";
+    case IBV_EVENT_PORT_ERR:
+        return "port down";
+    case IBV_EVENT_LID_CHANGE:
+        return "port: LID changed";
+    case IBV_EVENT_PKEY_CHANGE:
+        return "port: partition keys changed";
+    case IBV_EVENT_SM_CHANGE:
+        return "port: subnet manager changed";
+    case IBV_EVENT_CLIENT_REREGISTER:
+        return "port: subnet manager asks for registration";
+    case IBV_EVENT_GID_CHANGE:
+        return "port: GIDs changed";
+    case IBV_EVENT_SRQ_ERR:
+        return "shared receive queue error";
+    case IBV_EVENT_SRQ_LIMIT_REACHED:
+        return "shared receive queue below its limit";
+    default:
+        return "unknown event";
+    }
 }
 
 const char *device_name(const Table &table, const ibv_context *context) noexcept

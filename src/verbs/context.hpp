@@ -64,7 +64,7 @@ struct AsyncEvent {
     Subject subject;
     uint8_t port; // Subject::port
     const void *object; // ibv_qp *, ibv_cq * or ibv_srq *: to compare, not to use
-    const char *text; // the library's words for `type`
+    const char *text; // `type` in words
 };
 
 // Reads a context's events without waiting. One reader a context; the context outlives
@@ -84,6 +84,9 @@ private:
     const Table *m_table;
     ibv_context *m_context;
 };
+
+// "port down" and so on; never null.
+const char *to_string(ibv_event_type type) noexcept;
 
 // The name of the device `context` is open on; never null.
 const char *device_name(const Table &table, const ibv_context *context) noexcept;

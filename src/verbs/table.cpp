@@ -108,7 +108,6 @@ std::string fill(Table &table, void *library)
     resolver.required(table.destroy_qp, "ibv_destroy_qp", v1_1);
     resolver.required(table.get_async_event, "ibv_get_async_event", v1_1);
     resolver.required(table.ack_async_event, "ibv_ack_async_event", v1_1);
-    resolver.optional(table.event_type_str, "ibv_event_type_str", v1_1);
     resolver.required(table.fork_init, "ibv_fork_init", v1_1);
     resolver.optional(table.reg_mr_iova2, "ibv_reg_mr_iova2", v1_8);
     return resolver.missing();

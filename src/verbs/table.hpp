@@ -64,8 +64,6 @@ struct Table {
     int (*destroy_qp)(ibv_qp *qp);
     int (*get_async_event)(ibv_context *context, ibv_async_event *event);
     void (*ack_async_event)(ibv_async_event *event);
-    const char *(*event_type_str)(
-            ibv_event_type type); // may be null: the soft device has none
     int (*fork_init)();
 
     // Null when the library is too old to have it.

@@ -285,7 +285,6 @@ MockLibrary::MockLibrary(bool soft)
     m_table.destroy_qp  = [](ibv_qp *qp) { return Calls::destroy("destroy_qp", qp); };
     m_table.get_async_event = Calls::get_async_event;
     m_table.ack_async_event = [](ibv_async_event *) { ++library->acknowledged; };
-    m_table.event_type_str  = [](ibv_event_type) { return "an event"; };
 }
 
 MockLibrary::~MockLibrary()

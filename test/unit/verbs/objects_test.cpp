@@ -283,7 +283,7 @@ BOOST_AUTO_TEST_CASE(events_are_sorted_by_subject_and_acknowledged)
     const auto third = events.next();
     BOOST_TEST_REQUIRE(third.has_value());
     BOOST_TEST((third->subject == AsyncEvent::Subject::device));
-    BOOST_TEST(third->text == std::string("an event"));
+    BOOST_TEST(third->text == std::string("device failed"));
     BOOST_TEST(!events.next());
     BOOST_TEST(library.acknowledged == 3);
 }
