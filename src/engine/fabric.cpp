@@ -226,7 +226,8 @@ unsigned Fabric::poll_receives()
         if (count < 0) {
             queue_failure("receive");
         }
-        if (m_receives.missing()) {
+        // A few missing receives wait for company, but not for ever.
+        if (m_receives.missing() && (++m_idle_polls % idle_polls_to_refill) == 0) {
             refill_receives();
         }
         return 0;
@@ -338,6 +339,9 @@ be_status_t Fabric::arm()
     if (m_inbox.pending() || !m_reports.empty() || m_stashed_receives != 0 ||
         m_stashed_sends != 0) {
         return BE_ERR_BUSY;
+    }
+    if (m_receives.missing()) {
+        refill_receives();
     }
     (void)m_channel.acknowledge();
     if (m_receive_cq.arm() != 0 || m_send_cq.arm() != 0) {

@@ -119,7 +119,9 @@ public:
     }
 
 private:
-    static constexpr unsigned poll_batch   = 16; // completions taken at once
+    static constexpr unsigned poll_batch = 16; // completions taken at once
+    static constexpr unsigned idle_polls_to_refill =
+            32; // then fewer receives than a batch are posted
     static constexpr unsigned action_batch = 16;
     static constexpr unsigned bulk_reserve =
             4; // bulk queue slots that notices can count on
@@ -296,6 +298,7 @@ private:
     std::array<ibv_wc, poll_batch> m_send_completions;
     int m_stashed_receives = 0;
     int m_stashed_sends    = 0;
+    unsigned m_idle_polls  = 0;
 
     std::vector<Peer *> m_draining;
     std::vector<Peer *>
