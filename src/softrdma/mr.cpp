@@ -49,15 +49,22 @@ int check_memory(void *addr, size_t length, unsigned access)
     if (last < first) {
         return EINVAL;
     }
-    first      = first / page * page;
-    last       = (last + page - 1) / page * page;
-    int advice = (access & IBV_ACCESS_LOCAL_WRITE) ? MADV_POPULATE_WRITE :
-                                                     MADV_POPULATE_READ;
-    if (madvise(reinterpret_cast<void *>(first), last - first, advice) == 0) {
-        return 0;
+    first         = first / page * page;
+    last          = (last + page - 1) / page * page;
+    auto populate = [&](int advice) {
+        return (madvise(reinterpret_cast<void *>(first), last - first, advice) == 0) ?
+                       0 :
+                       errno;
+    };
+    bool writes = (access & IBV_ACCESS_LOCAL_WRITE) != 0;
+    int failure = populate(writes ? MADV_POPULATE_WRITE : MADV_POPULATE_READ);
+    if ((failure == ENOMEM) || (failure == EFAULT)) {
+        return EFAULT;
     }
-    // EINVAL: a kernel before 5.14, or a mapping of a device, which cannot be populated.
-    return ((errno == ENOMEM) || (errno == EFAULT)) ? EFAULT : 0;
+    // EINVAL is a kernel before 5.14, or memory of a device, neither of which can be populated in any
+    // way; or memory that may only be read.
+    bool read_only = writes && (failure == EINVAL) && (populate(MADV_POPULATE_READ) == 0);
+    return read_only ? EFAULT : 0;
 }
 
 } // namespace

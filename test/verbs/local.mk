@@ -1,1 +1,28 @@
-# Build rules of test/verbs/; included by the top-level Makefile.am.
+# test/verbs: the semantics of the software device, and other people's programs on it.
+
+check_PROGRAMS += test/verbs/softrdma_test
+TESTS          += test/verbs/softrdma_test test/verbs/pingpong.sh
+
+test_verbs_softrdma_test_SOURCES = \
+	test/verbs/connected.hpp \
+	test/verbs/datagram_test.cpp \
+	test/verbs/endpoint.cpp \
+	test/verbs/endpoint.hpp \
+	test/verbs/event_test.cpp \
+	test/verbs/failure_test.cpp \
+	test/verbs/main.cpp \
+	test/verbs/message_test.cpp \
+	test/verbs/object_test.cpp \
+	test/verbs/process_test.cpp \
+	test/verbs/remote_test.cpp \
+	test/verbs/servant.cpp \
+	test/verbs/servant.hpp \
+	test/verbs/serve.cpp \
+	test/verbs/verbs_api.cpp \
+	test/verbs/verbs_api.hpp \
+	test/verbs/wire.hpp
+test_verbs_softrdma_test_CPPFLAGS = \
+	$(AM_CPPFLAGS) $(VERBS_CPPFLAGS) $(BOOST_CPPFLAGS) -DBOOST_TEST_DYN_LINK
+test_verbs_softrdma_test_LDADD = $(BOOST_TEST_LIBS) -ldl -lpthread
+
+EXTRA_DIST += test/verbs/pingpong.sh

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Processes that come, fork, and go at the wrong moment.
+#include <boost/test/unit_test.hpp>
+
+#include "connected.hpp"
+
+#include <atomic>
+#include <cerrno>
+#include <dirent.h>
+#include <memory>
+#include <string>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+#include <vector>
+
+using namespace softtest;
+
+namespace {
+
+// The exit status of what runs in a forked child.
+template<class F>
+int in_child(F body)
+{
+    pid_t pid = fork();
+    if (pid == 0) {
+        _exit(body());
+    }
+    int status = -1;
+    waitpid(pid, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 256 + WTERMSIG(status);
+}
+
+int open_files()
+{
+    int count   = 0;
+    DIR *folder = opendir("/proc/self/fd");
+    while (readdir(folder) != nullptr) {
+        ++count;
+    }
+    closedir(folder);
+    return count;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(processes)
+
+BOOST_AUTO_TEST_CASE(forked_child_cannot_use_what_it_inherited)
+{
+    connected pair;
+    BOOST_REQUIRE_EQUAL(pair.other.post_receive(64), 0);
+    int status = in_child([&] {
+        ibv_wc wc;
+        ibv_async_event event;
+        ibv_qp_attr attr{};
+        attr.qp_state = IBV_QPS_ERR;
+        bool refused  = (ibv_poll_cq(pair.self.cq, 1, &wc) < 0) &&
+                       (pair.self.send(8) == EIO) && (pair.self.post_receive(8) == EIO) &&
+                       (ibv_req_notify_cq(pair.self.cq, 0) == EIO) &&
+                       (verbs().modify_qp(pair.self.qp, &attr, IBV_QP_STATE) == EIO) &&
+                       (verbs().destroy_qp(pair.self.qp) == EIO) &&
+                       (verbs().reg_mr(pair.self.pd, pair.self.buffer, 64, 0) ==
+                        nullptr) &&
+                       (verbs().alloc_pd(pair.self.context) == nullptr) &&
+                       (verbs().get_async_event(pair.self.context, &event) == -1) &&
+                       (verbs().close_device(pair.self.context) == -1);
+        return refused ? 0 : 1;
+    });
+    BOOST_TEST(status == 0);
+    // The parent's device is as it was.
+    BOOST_REQUIRE_EQUAL(pair.self.send(8), 0);
+    BOOST_TEST(pair.self.wait_status() == IBV_WC_SUCCESS);
+    BOOST_TEST(pair.other.wait().status == IBV_WC_SUCCESS);
+}
+
+BOOST_AUTO_TEST_CASE(forked_child_gets_a_device_of_its_own)
+{
+    connected pair;
+    int status = in_child([] {
+        options wanted;
+        endpoint first(wanted), second(wanted);
+        if ((first.connect(second.own_address()) != 0) ||
+            (second.connect(first.own_address()) != 0) ||
+            (second.post_receive(64) != 0) || (first.send(8) != 0)) {
+            return 1;
+        }
+        return ((first.wait_status() == IBV_WC_SUCCESS) &&
+                (second.wait_status() == IBV_WC_SUCCESS)) ?
+                       0 :
+                       2;
+    });
+    BOOST_TEST(status == 0);
+    BOOST_TEST(pair.self.rdma(IBV_WR_RDMA_WRITE, pair.other.where(), 8) == 0);
+    BOOST_TEST(pair.self.wait_status() == IBV_WC_SUCCESS);
+}
+
+BOOST_AUTO_TEST_CASE(many_processes_on_few_cores_all_progress)
+{
+    std::vector<std::unique_ptr<endpoint>> mine;
+    std::vector<std::unique_ptr<servant>> others;
+    for (int i = 0; i < 12; ++i) {
+        mine.push_back(std::make_unique<endpoint>());
+        others.push_back(std::make_unique<servant>());
+        BOOST_REQUIRE_EQUAL(mine[i]->connect(others[i]->where()), 0);
+        BOOST_REQUIRE_EQUAL(others[i]->connect(mine[i]->own_address()), 0);
+    }
+    for (int round = 0; round < 20; ++round) {
+        for (int i = 0; i < 12; ++i) {
+            BOOST_REQUIRE_EQUAL(others[i]->post_receive(64), 0);
+            BOOST_REQUIRE_EQUAL(mine[i]->send(8), 0);
+        }
+        for (int i = 0; i < 12; ++i) {
+            BOOST_REQUIRE_EQUAL(mine[i]->wait_status(), int{IBV_WC_SUCCESS});
+            BOOST_REQUIRE_EQUAL(int{others[i]->wait().status}, int{IBV_WC_SUCCESS});
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(killed_processes_leave_nothing_behind)
+{
+    // In and out of slots, killed while they work; then the survivor is whole and holds no descriptor.
+    endpoint keeper;
+    servant steady;
+    BOOST_REQUIRE_EQUAL(keeper.connect(steady.where()), 0);
+    BOOST_REQUIRE_EQUAL(steady.connect(keeper.own_address()), 0);
+    int before = open_files();
+    for (int i = 0; i < 30; ++i) {
+        connected pair;
+        pair.self.post_receive(64);
+        pair.other.start_adding(pair.self.own_address(), 1000000);
+        std::atomic<uint64_t> &word = *reinterpret_cast<std::atomic<uint64_t> *>(
+                pair.self.buffer);
+        double give_up = now_ms() + patience_ms;
+        while ((word.load() < static_cast<uint64_t>(i)) && (now_ms() < give_up)) {
+        }
+        pair.other.kill();
+        // The lock of this process's atomics may have died with it.
+        pair.self.word(8) = 0;
+        endpoint local;
+        BOOST_REQUIRE_EQUAL(local.connect(local.own_address()), 0);
+        BOOST_REQUIRE_EQUAL(local.atomic(IBV_WR_ATOMIC_FETCH_AND_ADD, local.own_address(),
+                                         8, 1, 0),
+                            0);
+        BOOST_REQUIRE_EQUAL(local.wait_status(), int{IBV_WC_SUCCESS});
+    }
+    BOOST_REQUIRE_EQUAL(steady.post_receive(64), 0);
+    BOOST_REQUIRE_EQUAL(keeper.send(8), 0);
+    BOOST_TEST(keeper.wait_status() == IBV_WC_SUCCESS);
+    double give_up = now_ms() + patience_ms;
+    while ((open_files() > before + 2) && (now_ms() < give_up)) {
+        ibv_wc wc;
+        ibv_poll_cq(keeper.cq, 1, &wc);
+    }
+    // Of the last peer, mapping and descriptors may still be kept for its slot's next user.
+    BOOST_TEST(open_files() <= before + 2);
+}
+
+BOOST_AUTO_TEST_CASE(threads_share_a_device)
+{
+    std::vector<std::thread> threads;
+    std::atomic<int> failures{0};
+    for (int t = 0; t < 4; ++t) {
+        threads.emplace_back([&failures] {
+            for (int round = 0; round < 20; ++round) {
+                endpoint a, b;
+                bool ok = (a.connect(b.own_address()) == 0) &&
+                          (b.connect(a.own_address()) == 0);
+                for (int i = 0; ok && (i < 50); ++i) {
+                    ok = (b.post_receive(16384) == 0) &&
+                         (a.send((i % 2) ? 8 : 12000) == 0) &&
+                         (a.wait_status() == IBV_WC_SUCCESS) &&
+                         (b.wait_status() == IBV_WC_SUCCESS);
+                }
+                failures += !ok;
+            }
+        });
+    }
+    for (std::thread &thread : threads) {
+        thread.join();
+    }
+    BOOST_TEST(failures.load() == 0);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
