@@ -104,6 +104,7 @@ UCS_CLASS_INIT_FUNC(uct_be_iface_t, uct_md_h uct_md, uct_worker_h worker,
     self->release_desc.cb = uct_be_iface_release_desc;
     self->round           = 0;
     self->active_ep       = NULL;
+    self->next_turn       = NULL;
     ucs_list_head_init(&self->eps);
     ucs_list_head_init(&self->pending_eps);
     ucs_list_head_init(&self->failed_eps);

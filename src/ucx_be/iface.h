@@ -25,6 +25,7 @@ typedef struct uct_be_iface {
     uct_recv_desc_t release_desc; /* how kept payloads come back */
     ucs_list_link_t eps; /* all endpoints */
     ucs_list_link_t pending_eps; /* those with pending requests, in turn */
+    ucs_list_link_t *next_turn; /* of pending_eps, while they take turns */
     ucs_list_link_t failed_eps; /* those whose failure is to be reported */
     ucs_mpool_t ops; /* uct_be_op_t */
     uint64_t round; /* calls of progress */

@@ -79,10 +79,10 @@ ucs_config_field_t uct_be_iface_config_table[] = {
          "Largest active message and size of a receive buffer, in bytes.",
          ucs_offsetof(uct_be_iface_config_t, segment_size), UCS_CONFIG_TYPE_MEMUNITS},
 
-        {"RX_QUEUE_LEN", "4096",
+        {"RX_QUEUE_LEN", "auto",
          "Receive buffers that all peers share; as many messages can be on their way to\n"
-         "this process.",
-         ucs_offsetof(uct_be_iface_config_t, rx_queue_len), UCS_CONFIG_TYPE_UINT},
+         "this process. auto is 4096, or 1024 with the software device.",
+         ucs_offsetof(uct_be_iface_config_t, rx_queue_len), UCS_CONFIG_TYPE_ULUNITS},
 
         {"RX_MAX", "auto",
          "Upper limit of receive buffers, those included that hold unexpected messages;\n"

@@ -35,7 +35,7 @@ typedef struct uct_be_md_config {
 typedef struct uct_be_iface_config {
     uct_iface_config_t super;
     size_t segment_size;
-    unsigned rx_queue_len;
+    unsigned long rx_queue_len;
     unsigned long rx_max;
     unsigned tx_queue_len;
     size_t window;

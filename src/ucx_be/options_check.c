@@ -45,9 +45,20 @@ static ucs_status_t take_numbers(const number_t *numbers, unsigned count)
     return UCS_OK;
 }
 
+static const char *seconds_str(ucs_time_t value, char *buffer, size_t size)
+{
+    if (value == UCS_TIME_INFINITY) {
+        return "inf";
+    }
+
+    snprintf(buffer, size, "%.6gs", ucs_time_to_sec(value));
+    return buffer;
+}
+
 static ucs_status_t take_time(const char *name, ucs_time_t value, double *seconds_p)
 {
     double seconds = ucs_time_to_sec(value);
+    char text[32];
 
     if (value == UCS_TIME_AUTO) {
         return UCS_OK;
@@ -55,9 +66,8 @@ static ucs_status_t take_time(const char *name, ucs_time_t value, double *second
 
     if ((value == UCS_TIME_INFINITY) || (seconds < TIMEOUT_MIN) ||
         (seconds > TIMEOUT_MAX)) {
-        ucs_error("UCX_BE_%s=%.6gs is out of range: expected %gs to %gs", name,
-                  (value == UCS_TIME_INFINITY) ? INFINITY : seconds, TIMEOUT_MIN,
-                  TIMEOUT_MAX);
+        ucs_error("UCX_BE_%s=%s is out of range: expected auto or %gs to %gs", name,
+                  seconds_str(value, text, sizeof(text)), TIMEOUT_MIN, TIMEOUT_MAX);
         return UCS_ERR_INVALID_PARAM;
     }
 
@@ -71,6 +81,7 @@ static ucs_status_t take_rc_timeout(ucs_time_t value, uint8_t *exponent_p)
     double seconds = ucs_time_to_sec(value);
     double longest = ldexp(RC_TIMEOUT_UNIT, RC_TIMEOUT_MAX);
     int exponent   = 1;
+    char text[32];
 
     if (value == UCS_TIME_AUTO) {
         return UCS_OK;
@@ -78,9 +89,9 @@ static ucs_status_t take_rc_timeout(ucs_time_t value, uint8_t *exponent_p)
 
     if ((value == UCS_TIME_INFINITY) || (seconds <= 0) || (seconds > longest)) {
         ucs_error(
-                "UCX_BE_TIMEOUT=%.6gs is out of range: expected more than 0 and at most "
-                "%.0fs",
-                (value == UCS_TIME_INFINITY) ? INFINITY : seconds, longest);
+                "UCX_BE_TIMEOUT=%s is out of range: expected auto or more than 0 and at "
+                "most %.0fs",
+                seconds_str(value, text, sizeof(text)), longest);
         return UCS_ERR_INVALID_PARAM;
     }
 
@@ -133,14 +144,17 @@ ucs_status_t uct_be_options_to_engine(const uct_be_iface_config_t *config,
     retry_count   = engine->retry_count;
     traffic_class = engine->traffic_class;
     service_level = engine->service_level;
-    /* As the engine's defaults are to each other. */
-    rx_max = ucs_min((unsigned long)RX_MAX_PER_RX_QUEUE * config->rx_queue_len, RX_MAX);
+    rx_max        = engine->rx_max;
+    if (config->rx_queue_len != UCS_ULUNITS_AUTO) {
+        /* As the engine's defaults are to each other. */
+        rx_max = ucs_min(RX_MAX_PER_RX_QUEUE * config->rx_queue_len, RX_MAX);
+    }
 
     {
         const number_t numbers[] = {
                 {"SEG_SIZE", config->segment_size, 1024, 256 * UCS_KBYTE,
                  "1k to 256k bytes", &segment_size},
-                {"RX_QUEUE_LEN", config->rx_queue_len, 64, 32768, "64 to 32768",
+                {"RX_QUEUE_LEN", config->rx_queue_len, 64, 32768, "auto or 64 to 32768",
                  &rx_queue},
                 {"RX_MAX", config->rx_max, 64, RX_MAX, "auto or 64 to 1048576", &rx_max},
                 {"TX_QUEUE_LEN", config->tx_queue_len, 16, 16384, "16 to 16384",

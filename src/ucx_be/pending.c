@@ -2,7 +2,8 @@
 /*
  * Pending requests: what could not be sent and is tried again from progress.
  *
- * Endpoints take turns, so that none waits for another's backlog. The requests of one endpoint
+ * Endpoints take turns, so that none waits for another's backlog: who was served goes to the end,
+ * who found no resources keeps his place. The requests of one endpoint
  * stay in order among each other and ahead of every later send: a request at its turn may make one
  * send per call, so that the sends of a completion callback, which runs inside the turn too, queue
  * up behind it. The engine is told how many requests wait: that is the peer's demand for credit.
@@ -63,6 +64,11 @@ static void request_done(uct_be_ep_t *ep)
 
 static void leave_turns(uct_be_ep_t *ep)
 {
+    uct_be_iface_t *iface = uct_be_ep_iface(ep);
+
+    if (iface->next_turn == &ep->pending_link) {
+        iface->next_turn = ep->pending_link.next;
+    }
     ucs_list_del(&ep->pending_link);
     ucs_list_head_init(&ep->pending_link);
     if (ep->gate != UCT_BE_GATE_FAILED) {
@@ -133,20 +139,25 @@ static void take_turn(uct_be_iface_t *iface, uct_be_ep_t *ep, unsigned *count_p)
     for (i = 0; (i < REQUESTS_PER_TURN) && !ucs_queue_is_empty(&ep->pending); ++i) {
         /* A failed endpoint's requests run, to meet the error. */
         if ((ep->gate != UCT_BE_GATE_FAILED) && !be_peer_can_send(ep->peer)) {
-            return;
+            break;
         }
 
         switch (run_request(iface, ep, count_p)) {
         case TURN_GOES_ON:
-            break;
+            continue;
         case TURN_ENDS:
+            break;
         case TURN_EP_GONE:
             return;
         }
+        break;
     }
 
     if (ucs_queue_is_empty(&ep->pending)) {
         leave_turns(ep);
+    } else if (i > 0) {
+        ucs_list_del(&ep->pending_link);
+        ucs_list_add_tail(&iface->pending_eps, &ep->pending_link);
     }
 }
 
@@ -154,13 +165,15 @@ unsigned uct_be_iface_dispatch_pending(uct_be_iface_t *iface)
 {
     unsigned turns = ucs_list_length(&iface->pending_eps);
     unsigned count = 0;
-    uct_be_ep_t *ep;
+    ucs_list_link_t *turn;
 
-    for (; (turns > 0) && !ucs_list_is_empty(&iface->pending_eps); --turns) {
-        ep = ucs_list_extract_head(&iface->pending_eps, uct_be_ep_t, pending_link);
-        ucs_list_add_tail(&iface->pending_eps, &ep->pending_link);
-        take_turn(iface, ep, &count);
+    iface->next_turn = iface->pending_eps.next;
+    for (; (turns > 0) && (iface->next_turn != &iface->pending_eps); --turns) {
+        turn             = iface->next_turn;
+        iface->next_turn = turn->next;
+        take_turn(iface, ucs_container_of(turn, uct_be_ep_t, pending_link), &count);
     }
+    iface->next_turn = NULL;
 
     return count;
 }

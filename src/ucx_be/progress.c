@@ -2,11 +2,14 @@
 /* Progress and sleep of an interface. */
 #include "ep.h"
 
-/* Tells the user of endpoints that have failed. The handler may destroy any of them. */
+/*
+ * Tells the user of endpoints that have failed. The handler may destroy any of them. The engine has
+ * said why; what is left to say here is which endpoint, at UCX_BE_FAILURE's level if the user takes
+ * care of it, else as the fatal error that it is.
+ */
 static unsigned report_failures(uct_be_iface_t *iface)
 {
     unsigned count = 0;
-    ucs_log_level_t level;
     ucs_status_t status, handled;
     char name[UCT_BE_WHY_MAX];
     uct_be_ep_t *ep;
@@ -19,8 +22,9 @@ static unsigned report_failures(uct_be_iface_t *iface)
         status = ep->status;
         ucs_strncpy_zero(name, be_peer_name(ep->peer), sizeof(name));
         handled = uct_iface_handle_ep_err(&iface->super.super, &ep->super.super, status);
-        level   = uct_base_iface_failure_log_level(&iface->super, handled, status);
-        ucs_log(level, "be: %s: %s", name, ucs_status_string(status));
+        ucs_log((handled == UCS_OK) ? iface->super.config.failure_level :
+                                      UCS_LOG_LEVEL_FATAL,
+                "be: endpoint %p to %s: %s", ep, name, ucs_status_string(status));
     }
 
     return count;

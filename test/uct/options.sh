@@ -1,0 +1,80 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Configuration variables as users meet them: listed with a sentence, wrong values named, the software
+# device chosen or not.
+set -uo pipefail
+
+command -v ucx_info >/dev/null || {
+    echo "SKIP: no ucx_info (package ucx-utils)"
+    exit 77
+}
+
+output=$(mktemp -d)
+trap 'rm -rf "$output"' EXIT
+failed=0
+
+result() { # what, 0 or 1
+    if [ "$2" = 0 ]; then
+        echo "ok   $1"
+    else
+        echo "FAIL $1"
+        tail -n 5 "$output/out" | sed 's/^/     /'
+        failed=1
+    fi
+}
+
+info() { # VARIABLE=VALUE..., then after -- ucx_info's arguments
+    local assignments=()
+    while [ "$1" != -- ]; do
+        assignments+=("$1")
+        shift
+    done
+    shift
+    timeout 60 env "${assignments[@]}" LD_PRELOAD="$BE_MODULEDIR/libuct_be.so.0" \
+        ucx_info "$@" >"$output/out" 2>&1
+}
+
+info -- -cf
+result "ucx_info -cf works" $?
+for name in SOFT RESOURCE_NAME REG RCACHE_MAX_REGIONS RCACHE_MAX_SIZE RCACHE_MAX_UNRELEASED \
+    RCACHE_MEM_PRIO RCACHE_PURGE_ON_FORK SEG_SIZE RX_QUEUE_LEN RX_MAX TX_QUEUE_LEN WINDOW CHUNK \
+    MAX_INLINE PATH_MTU TIMEOUT RETRY_COUNT TRAFFIC_CLASS SL GID_INDEX PEER_TIMEOUT \
+    CONNECT_TIMEOUT; do
+    # The comment above a variable is: a sentence, then the syntax of its values.
+    awk -v name="UCX_BE_$name" '
+        /^$/ { text = "" }
+        /^#/ { text = text $0 }
+        index($0, name "=") == 1 { found = (text ~ /[A-Za-z].*syntax:/) }
+        END { exit !found }' "$output/out"
+    result "UCX_BE_$name is explained" $?
+    grep -q "\`UCX_BE_$name\`" "$BE_SRCDIR/docs/ucx.md"
+    result "UCX_BE_$name is in docs/ucx.md" $?
+done
+
+info UCX_BE_SOFT=maybe -- -d
+grep -q "Invalid value for SOFT: 'maybe'. Expected: \[auto|yes|no\]" "$output/out"
+result "a wrong word: variable, value and what is accepted" $?
+
+info UCX_BE_RETRY_COUNT=9 -- -d
+grep -q "UCX_BE_RETRY_COUNT=9 is out of range: expected auto or 0 to 6" "$output/out"
+result "a number out of range: variable, value and what is accepted" $?
+
+info UCX_BE_SOFT=yes -- -d
+grep -q 'Memory domain: be_softrdma0' "$output/out" && grep -q 'Device: lo' "$output/out"
+result "UCX_BE_SOFT=yes: the software device, called as its network interface" $?
+
+info UCX_BE_SOFT=yes UCX_BE_RESOURCE_NAME=port -- -d
+grep -q 'Device: softrdma0:1' "$output/out"
+result "UCX_BE_RESOURCE_NAME=port: called as its port" $?
+
+if [ -z "$(ls /sys/class/infiniband 2>/dev/null)" ]; then
+    info UCX_BE_SOFT=no UCX_TLS=be -- -d
+    grep -q 'WARN.*be: no usable RDMA device' "$output/out"
+    result "no device, asked for by name: a warning that says why" $?
+    info UCX_BE_SOFT=no -- -d
+    ! grep -q 'be: no usable' "$output/out"
+    result "no device, not asked for: silence" $?
+fi
+
+exit $failed
