@@ -33,7 +33,7 @@ command -v nm >/dev/null || {
 }
 
 shopt -s nullglob
-objects=("$builddir"/src/verbs/*.o)
+objects=("$builddir"/src/verbs/*.o "$builddir"/src/verbs/.libs/*.o)
 if [ "${#objects[@]}" -eq 0 ]; then
     echo "FAIL no object of src/verbs in $builddir"
     exit 1
