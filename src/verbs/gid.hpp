@@ -5,8 +5,8 @@
 // RoCE: the first RoCE v2 entry that holds an IPv4 address, else the first RoCE v2 entry
 // with a routable IPv6 address, else any RoCE v2 entry, else index 0. InfiniBand and the
 // software device: index 0.
-// The type of an entry is in sysfs (ports/N/gid_attrs/types/I): verbs has no portable call
-// for it.
+// The type of an entry is in sysfs (ports/N/gid_attrs/types/I): verbs has no
+// portable call for it.
 #pragma once
 
 #include "verbs/context.hpp"

@@ -2,7 +2,7 @@
 //
 // A verbs library that is told what to answer and remembers what it was asked.
 //
-// Entry points are plain functions, so there is one library at a time: the object made last.
+// Entry points are plain functions, so there is one library at a time: the last one made.
 #pragma once
 
 #include "verbs/table.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What the owners of verbs objects ask of the library, and what they make of its failures.
+// What the owners of verbs objects ask of the library, and how they take its failures.
 #include "mock_library.hpp"
 
 #include "verbs/error.hpp"
