@@ -82,20 +82,29 @@ bool Reactor::on_control_thread() const noexcept
     return m_thread_id.load() == std::this_thread::get_id();
 }
 
-// Runs `work` on the control thread and returns its result, or throws what it
-// throws.
-template<class Work>
-auto Reactor::run_there(Work work) -> std::invoke_result_t<Work>
+// Runs `work` on the control thread and waits for it; throws what it throws.
+void Reactor::run_there(const std::function<void()> &work)
 {
     if (on_control_thread()) {
-        return work();
+        work();
+        return;
     }
 
-    using Task  = std::packaged_task<std::invoke_result_t<Work>()>;
-    auto task   = std::make_shared<Task>(std::move(work));
-    auto result = task->get_future();
-    asio::post(m_context, [task] { (*task)(); });
-    return result.get();
+    std::exception_ptr error;
+    auto done = std::make_shared<std::promise<void>>();
+    asio::post(m_context, [&work, &error, done] {
+        try {
+            work();
+        } catch (...) {
+            error = std::current_exception();
+        }
+        // Nothing of the caller's is touched from here on.
+        done->set_value();
+    });
+    done->get_future().wait();
+    if (error) {
+        std::rethrow_exception(std::move(error));
+    }
 }
 
 // Runs `work` on the control thread, later.
@@ -124,7 +133,9 @@ void Reactor::stop()
 
 Address Reactor::listen(const Address &ip, const ListenOptions &options)
 {
-    return run_there([&] {
+    Address result;
+
+    run_there([&] {
         auto &listener = m_listeners[ip.ip];
         if (!listener) {
             auto on_accept = [this, timeout = options.handshake_timeout](auto socket,
@@ -141,8 +152,9 @@ Address Reactor::listen(const Address &ip, const ListenOptions &options)
             }
             listener->start();
         }
-        return listener->address();
+        result = listener->address();
     });
+    return result;
 }
 
 void Reactor::attach(const Identity &identity, Sink *sink, const Settings &settings)

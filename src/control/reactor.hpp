@@ -21,7 +21,6 @@
 #include <optional>
 #include <string>
 #include <thread>
-#include <type_traits>
 #include <unordered_map>
 
 namespace be::control {
@@ -66,8 +65,7 @@ private:
     // reactor.cpp
     void run() noexcept;
     bool on_control_thread() const noexcept;
-    template<class Work>
-    auto run_there(Work work) -> std::invoke_result_t<Work>;
+    void run_there(const std::function<void()> &work);
     template<class Work>
     void post(Work work);
     std::optional<LocalFabric> find_fabric(std::uint64_t fabric_id); // any thread

@@ -3,7 +3,7 @@
 #define BOOST_TEST_MODULE control
 #include <boost/test/unit_test.hpp>
 
-// Tests fork while a control thread runs, which ThreadSanitizer allows on request.
+// A control thread that ends by itself may still be ending when the next test forks.
 extern "C" const char *__tsan_default_options();
 extern "C" const char *__tsan_default_options()
 {
