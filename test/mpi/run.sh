@@ -3,6 +3,7 @@
 #
 # MPI programs with 2 to 16 ranks on however many cores there are.
 #   run.sh [--full]   --full: every program with every number of ranks
+# shellcheck source=test/lib/harness.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../lib/harness.sh"
 
 be_start mpi

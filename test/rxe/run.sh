@@ -3,6 +3,7 @@
 #
 # The transport on a kernel's own verbs: soft-RoCE in a guest under QEMU's emulation, from
 # device rxe0 (veth0) to rxe1 (veth1). guest.sh is what runs inside.
+# shellcheck source=test/lib/harness.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../lib/harness.sh"
 
 be_start rxe
