@@ -13,8 +13,8 @@ namespace be::core {
 
 struct Action {
     enum Kind : uint8_t {
-        /* Answer the peer's REQUEST: WRITE_WITH_IMM of the credit cell, immediate
-         * Notice::grant. Read the cell with Flow::cell() when posting and call
+        /* Answer the peer's REQUEST: Notice::grant on the bulk queue pair, with the low 28
+         * bits of Flow::granted() when posting, and the cell if the driver likes; then call
          * Flow::told(). value: the messages total at this moment. */
         answer_request,
 

@@ -97,26 +97,21 @@ void Flow::cancelled(uint32_t index, uint32_t queued, uint64_t now_ns, Actions &
             m_resumes.erase(index);
         }
         m_owing.push_back(index);
-        settle_returns();
+        settle_return(index);
     }
     drain(actions);
 }
 
 /* Credit that was asked for by cancelled messages goes back, unless queued messages will
  * use it: then it is looked at again later. */
-void Flow::settle_returns()
+void Flow::settle_return(uint32_t index)
 {
-    for (uint32_t count = m_owing.size(); count != 0; --count) {
-        uint32_t index = m_owing.pop_front();
-        Peer &peer     = m_peers[index];
+    Peer &peer = m_peers[index];
 
-        if ((peer.account.surplus(0) == 0) && !peer.account.request_outstanding()) {
-            continue;
-        }
-        m_owing.push_back(index);
-        if (!peer.blocked) {
-            m_returns.push_back(index);
-        }
+    if ((peer.account.surplus(0) == 0) && !peer.account.request_outstanding()) {
+        m_owing.erase(index);
+    } else if (!peer.blocked) {
+        m_returns.push_back(index);
     }
 }
 
@@ -162,7 +157,9 @@ bool Flow::answered(uint32_t index, uint32_t total, uint64_t now_ns, Actions &ac
             peer.blocked = false; /* the driver tries, fails and asks again */
             m_resumes.push_back(index);
         }
-        settle_returns();
+        if (m_owing.contains(index)) {
+            settle_return(index);
+        }
     }
     drain(actions);
     return grew;
@@ -210,6 +207,20 @@ Verdict Flow::arrival(uint32_t index, uint32_t granted, uint32_t seq, uint64_t n
     return verdict;
 }
 
+void Flow::arrival_unreadable(uint32_t index, uint64_t now_ns, Actions &actions)
+{
+    advance(now_ns);
+
+    bool covered = m_pool.on_arrival(index);
+
+    if (!member(index)) {
+        ++m_departed.overdrafts;
+    } else if (!covered) {
+        ++m_peers[index].counters.overdrafts;
+    }
+    drain(actions);
+}
+
 void Flow::reposted(uint32_t count, uint64_t now_ns, Actions &actions)
 {
     advance(now_ns);
@@ -248,7 +259,12 @@ void Flow::advance(uint64_t now_ns)
 void Flow::tick(uint64_t now_ns, Actions &actions)
 {
     advance(now_ns);
-    settle_returns();
+    for (uint32_t count = m_owing.size(); count != 0; --count) {
+        uint32_t index = m_owing.pop_front();
+
+        m_owing.push_back(index);
+        settle_return(index);
+    }
     drain(actions);
 }
 

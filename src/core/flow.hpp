@@ -143,7 +143,8 @@ public:
     /* The peer's messages total from its cell or the handshake. */
     bool credit_update(uint32_t peer, uint32_t total, uint64_t now_ns, Actions &actions);
 
-    /* Notice::grant came: our request is answered. total: from the cell. */
+    /* Notice::grant came: our request is answered. total: from the cell, or its 28 bits
+     * widened around a total that was told before. */
     bool answered(uint32_t peer, uint32_t total, uint64_t now_ns, Actions &actions);
 
     /* --- receiving messages --- */
@@ -151,6 +152,10 @@ public:
     /* A message arrived with this header. It used up a receive, whatever the verdict. */
     Verdict arrival(uint32_t peer, uint32_t granted, uint32_t seq, uint64_t now_ns,
                     Actions &actions);
+
+    /* A receive was used up by something that is no message: its header could not be read,
+     * it completed in error, or it came from nobody (no_peer). Break the connection. */
+    void arrival_unreadable(uint32_t peer, uint64_t now_ns, Actions &actions);
 
     /* `count` receives were posted. */
     void reposted(uint32_t count, uint64_t now_ns, Actions &actions);
@@ -257,7 +262,7 @@ private:
 
     void advance(uint64_t now_ns);
     void credit_grew(uint32_t index, uint64_t now_ns);
-    void settle_returns();
+    void settle_return(uint32_t index);
     void drain_credit(Actions &actions);
     void update_bulk_active(Peer &peer);
     FlowCounters counters(uint32_t index) const;

@@ -12,6 +12,7 @@ src_core_libbe_core_la_SOURCES = \
 	src/core/flow_stats.cpp \
 	src/core/flow_stats.hpp \
 	src/core/index_list.hpp \
+	src/core/invariant.hpp \
 	src/core/receive_pool.cpp \
 	src/core/receive_pool.hpp \
 	src/core/receive_pool_account.hpp \

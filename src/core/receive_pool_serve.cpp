@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "core/invariant.hpp"
 #include "core/receive_pool_account.hpp"
 
 namespace be::core {
@@ -45,6 +46,9 @@ void ReceivePool::grant(uint32_t index, uint32_t count)
     Peer &peer = m_peers[index];
 
     account(peer, [&] { peer.granted += count; });
+    BE_CORE_INVARIANT(m_outstanding <= m_posted);
+    BE_CORE_INVARIANT(m_reserved <= real_capacity());
+    BE_CORE_INVARIANT(m_standing <= real_capacity() - m_reserve);
     if (floor_gap(peer) == 0) {
         m_low.erase(index);
     }

@@ -23,6 +23,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "core/invariant.hpp"
+
 namespace be::core {
 
 struct WindowConfig {
@@ -94,6 +96,8 @@ public:
         }
         peer.m_outstanding += piece;
         m_outstanding += piece;
+        BE_CORE_INVARIANT(m_outstanding <= m_config.port);
+        BE_CORE_INVARIANT(peer.m_outstanding <= m_config.peer);
         return static_cast<uint32_t>(piece);
     }
 

@@ -67,8 +67,7 @@ struct CreditCell {
 struct Notice {
     enum Kind : uint8_t {
         request = 1, /* value: low 28 bits of the sender's demand total */
-        grant   = 2, /* value: low 28 bits of the messages total, which the write put into
-                        the cell */
+        grant   = 2, /* value: low 28 bits of the messages total */
         bulk    = 3 /* reserved */
     };
 

@@ -175,6 +175,30 @@ BOOST_AUTO_TEST_CASE(verdicts)
     BOOST_TEST(f.flow.stats().overdrafts == 4u); /* the stranger's too */
 }
 
+/* What cannot be read has used up a receive and a credit all the same. */
+BOOST_AUTO_TEST_CASE(unreadable_arrivals)
+{
+    FlowFixture f(config(16, 2));
+    uint32_t peer = f.join(0);
+
+    f.flow.arrival_unreadable(peer, f.now, f.actions);
+    BOOST_TEST(f.flow.pool().arrived(peer) == 1u);
+    BOOST_TEST(f.flow.pool().posted() == 15u);
+    BOOST_TEST(f.flow.stats().overdrafts == 0u);
+    f.flow.arrival_unreadable(no_peer, f.now, f.actions);
+    BOOST_TEST(f.flow.pool().posted() == 14u);
+    BOOST_TEST(f.flow.stats().overdrafts == 1u);
+    while (f.flow.granted(peer) != f.flow.pool().arrived(peer)) {
+        f.flow.arrival_unreadable(peer, f.now, f.actions);
+    }
+    f.flow.arrival_unreadable(peer, f.now, f.actions);
+    BOOST_TEST(f.flow.stats(peer).overdrafts == 1u);
+
+    /* All are posted again: none is taken for growth. */
+    f.flow.reposted(16 - f.flow.pool().posted(), f.now, f.actions);
+    BOOST_TEST(f.flow.stats().capacity == 16u);
+}
+
 BOOST_AUTO_TEST_CASE(requests_are_answered_from_what_is_free)
 {
     FlowFixture f(config(8, 2));

@@ -79,6 +79,23 @@ BOOST_AUTO_TEST_CASE(a_small_share_is_told_when_it_runs_out)
     BOOST_TEST(pool.cells() == Peers{peer}, boost::test_tools::per_element());
 }
 
+/* Nothing can be granted at its last message, but something was before and is not known. */
+BOOST_AUTO_TEST_CASE(running_out_is_reason_enough)
+{
+    Pool pool({.capacity = 4, .max_capacity = 4, .floor = 2, .share_cap = 2});
+    uint32_t peer = pool.join(), other = pool.join();
+
+    pool.pool.told(peer);
+    pool.request(other, 1);
+    pool.answers();
+    pool.arrive(peer);
+    BOOST_TEST(pool.left(peer) == 2u);
+    BOOST_TEST(pool.cells().empty());
+    pool.arrive(peer);
+    BOOST_TEST(pool.left(peer) == 1u);
+    BOOST_TEST(pool.cells() == Peers{peer}, boost::test_tools::per_element());
+}
+
 /* The grant comes long after the arrival, when a receive is posted. */
 BOOST_AUTO_TEST_CASE(a_late_grant_is_told)
 {
