@@ -69,7 +69,6 @@ execution_guard::execution_guard(registry &where, uint32_t target_slot)
 
 bool quiesce(registry &where, uint32_t target_slot, bool own_only)
 {
-    std::atomic_thread_fence(std::memory_order_seq_cst);
     bool complete  = true;
     uint32_t first = own_only ? where.own_slot() : 1;
     uint32_t last  = own_only ? where.own_slot() : where.high_slot();

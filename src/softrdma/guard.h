@@ -4,7 +4,9 @@
 // the mapped segment, its buffers by address), so the target may only give that memory away when no
 // execution that could still know it is running. Each execution is therefore announced in the registry;
 // quiesce() waits until every execution toward this process that began before has ended. A dead
-// initiator's announcements do not count.
+// initiator's announcements do not count. What closes an object (its state or key) is stored, and looked at
+// by executions, sequentially consistent: either the execution sees it closed or quiesce() sees the
+// execution.
 //
 // Cost: one exchange on a private cache line when it begins, one store when it ends.
 #pragma once

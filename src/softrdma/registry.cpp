@@ -182,13 +182,12 @@ void registry::publish(int segment_fd, int doorbell_fd)
 
 void registry::release()
 {
-    if (m_own == 0) {
+    if ((m_own == 0) || m_released.exchange(true)) {
         return;
     }
     process_entry &entry = m_layout->entries[m_own];
     entry.generation.store(0, std::memory_order_seq_cst);
     entry.pid.store(0, std::memory_order_release);
-    m_own = 0;
 }
 
 bool registry::alive(uint32_t index, uint64_t generation)

@@ -68,6 +68,7 @@ private:
     int m_fd                  = -1;
     uint32_t m_own            = 0;
     uint64_t m_generation     = 0;
+    std::atomic<bool> m_released{false};
 };
 
 // Kernel start time of a process, 0 when it does not exist or is a zombie.

@@ -5,7 +5,6 @@
 #include "peer.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <cstring>
 
@@ -14,22 +13,28 @@ namespace {
 
 constexpr size_t tail_bytes = 8;
 
-bool aligned_word(const void *at, uint64_t bytes)
+bool is_aligned(const void *at)
 {
-    return (bytes == sizeof(uint64_t)) &&
-           (reinterpret_cast<uintptr_t>(at) % sizeof(uint64_t) == 0);
+    return reinterpret_cast<uintptr_t>(at) % sizeof(uint64_t) == 0;
 }
 
-// Copies one contiguous piece so that a reader that polls sees its end last.
-void copy_in_order(char *to, const char *from, uint64_t bytes)
+// Stores the last eight bytes after all stores before: at once if they are a word, else the last byte last.
+void store_tail(char *to, const char *from)
 {
-    if (aligned_word(to, bytes)) {
+    if (is_aligned(to)) {
         uint64_t word;
         memcpy(&word, from, sizeof(word));
         __atomic_store_n(reinterpret_cast<uint64_t *>(to), word, __ATOMIC_RELEASE);
         return;
     }
-    if (bytes <= tail_bytes) {
+    memcpy(to, from, tail_bytes - 1);
+    __atomic_store_n(to + tail_bytes - 1, from[tail_bytes - 1], __ATOMIC_RELEASE);
+}
+
+// Copies one contiguous piece so that a reader that polls sees its end last.
+void copy_in_order(char *to, const char *from, uint64_t bytes)
+{
+    if (bytes < tail_bytes) {
         memmove(to, from, bytes);
         return;
     }
@@ -37,8 +42,7 @@ void copy_in_order(char *to, const char *from, uint64_t bytes)
     char last[tail_bytes];
     memcpy(last, from + bytes - tail_bytes, tail_bytes);
     memmove(to, from, bytes - tail_bytes);
-    std::atomic_thread_fence(std::memory_order_release);
-    memcpy(to + bytes - tail_bytes, last, tail_bytes);
+    store_tail(to + bytes - tail_bytes, last);
 }
 
 void copy_within(const memory_list &from, const memory_list &to, uint64_t bytes)

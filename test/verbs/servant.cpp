@@ -90,7 +90,7 @@ ibv_wc servant::wait(double ms)
 
 bool servant::silent(double ms)
 {
-    return static_cast<int>(wait(ms).status) == -1;
+    return wait(ms).status == no_completion;
 }
 
 uint64_t servant::word(uint64_t offset)

@@ -10,6 +10,9 @@
 
 namespace softtest {
 
+// What stands for a completion that did not come: a status the device never reports.
+inline constexpr ibv_wc_status no_completion = IBV_WC_GENERAL_ERR;
+
 class servant {
 public:
     // Starts this program again as a servant with an endpoint of these options.
@@ -29,7 +32,7 @@ public:
     int send(uint32_t length, unsigned flags = IBV_SEND_SIGNALED, uint64_t offset = 0);
     // Posts a receive by itself, `ms` after the call.
     void post_receive_later(uint32_t length, uint32_t ms);
-    // The status is -1 when there was none in time.
+    // The status is no_completion when there was none in time.
     ibv_wc wait(double ms = patience_ms);
     bool silent(double ms);
 

@@ -125,7 +125,7 @@ void obey(endpoint &self, int socket, char command)
     case 'w': {
         double ms = next;
         ibv_wc none{};
-        none.status = static_cast<ibv_wc_status>(-1);
+        none.status = no_completion;
         put(socket, self.wait(ms).value_or(none));
         break;
     }
