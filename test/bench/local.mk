@@ -1,1 +1,10 @@
-# Build rules of test/bench/; included by the top-level Makefile.am.
+# test/bench: what `make bench` runs. Nothing here asserts a time.
+
+EXTRA_PROGRAMS += test/bench/footprint
+BENCHES        += test/bench/ratios.sh test/bench/footprint
+EXTRA_DIST     += test/bench/ratios.sh
+CLEANFILES     += test/bench/footprint
+test_bench_footprint_SOURCES = test/bench/footprint.c
+# Linked as C++, which the engine is.
+nodist_EXTRA_test_bench_footprint_SOURCES = test/bench/link_as_cxx.cpp
+test_bench_footprint_LDADD = src/engine/libbe_engine.la

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What one process needs for 1, 10 and 100 connected peers: queue pairs, registered bytes, resident memory. The peers
+ * are fabrics in processes of their own; each sends and receives one message, then stays idle.
+ */
+#include "engine/c_api.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum {
+    MAX_PEERS = 100
+};
+
+typedef struct {
+    uint64_t queue_pairs, registered, peers;
+    long resident_kib;
+} totals_t;
+
+static unsigned arrived;
+
+static be_rx_result_t
+on_message(void *arg, uint8_t id, void *data, size_t length, int keep)
+{
+    (void)arg, (void)id, (void)data, (void)length, (void)keep;
+    ++arrived;
+    return BE_RX_DONE;
+}
+
+static void on_complete(void *arg, void *comp, be_status_t status)
+{
+    (void)arg, (void)comp, (void)status;
+}
+
+static void
+on_unpack(void *arg, void *func, void *func_arg, const void *data, size_t length)
+{
+    (void)arg, (void)func, (void)func_arg, (void)data, (void)length;
+}
+
+static void on_failed(void *arg, be_peer_t *peer, be_status_t status)
+{
+    (void)arg, (void)peer;
+    fprintf(stderr, "a peer failed: %s\n", be_status_string(status));
+    exit(1);
+}
+
+static be_fabric_t *open_fabric(void)
+{
+    const be_fabric_callbacks_t callbacks = {NULL, on_message, on_complete, on_unpack,
+                                             on_failed};
+    be_fabric_config_t config;
+    be_fabric_t *fabric;
+    be_port_info_t *ports;
+    unsigned count;
+    char why[256];
+    be_md_t *md;
+
+    if (be_ports_query(BE_SOFT_YES, &ports, &count, why, sizeof(why)) != BE_OK) {
+        fprintf(stderr, "%s\n", why);
+        exit(1);
+    }
+    be_fabric_config_defaults(&ports[0], &config);
+    if (be_md_open(ports[0].device, BE_SOFT_YES, &md) != BE_OK ||
+        be_fabric_create(md, ports[0].port, &config, &callbacks, &fabric) != BE_OK) {
+        exit(1);
+    }
+    be_ports_release(ports);
+    return fabric;
+}
+
+static void send_one(be_fabric_t *fabric, be_peer_t *peer)
+{
+    be_status_t status;
+
+    do {
+        be_fabric_progress(fabric);
+        status = be_am_short(peer, 1, 0, NULL, 0);
+    } while (status == BE_ERR_NO_RESOURCE);
+    if (status != BE_OK) {
+        fprintf(stderr, "cannot send: %s\n", be_status_string(status));
+        exit(1);
+    }
+}
+
+/* A peer: connects, sends, then serves until its pipe closes. */
+static void run_peer(const uint8_t *address, int pipe_fd)
+{
+    be_fabric_t *fabric = open_fabric();
+    be_peer_t *peer;
+    char ignored;
+
+    if (be_peer_get(fabric, address, &peer) != BE_OK) {
+        exit(1);
+    }
+    send_one(fabric, peer);
+    while (arrived == 0) {
+        be_fabric_progress(fabric);
+    }
+    (void)!read(pipe_fd, &ignored, 1);
+    exit(0);
+}
+
+static void add_metric(void *arg, const char *name, const char *unit, const char *help,
+                       uint64_t value)
+{
+    totals_t *totals = arg;
+
+    (void)unit, (void)help;
+    if (!strcmp(name, "queue_pairs")) {
+        totals->queue_pairs = value;
+    } else if (!strcmp(name, "memory_registered")) {
+        totals->registered = value;
+    } else if (!strcmp(name, "peers")) {
+        totals->peers = value;
+    }
+}
+
+static void answer(void *arg, be_peer_t *peer)
+{
+    send_one(arg, peer);
+}
+
+static long resident_kib(void)
+{
+    long pages = 0, resident = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+
+    if (file == NULL || fscanf(file, "%ld %ld", &pages, &resident) != 2) {
+        resident = 0;
+    }
+    if (file != NULL) {
+        fclose(file);
+    }
+    return resident * (sysconf(_SC_PAGESIZE) / 1024);
+}
+
+static void check(int ok, const char *what)
+{
+    if (!ok) {
+        perror(what);
+        exit(1);
+    }
+}
+
+/* In a process of its own, since a device does not survive fork(): takes `count` peers, which are started
+ * before the device is opened, and measures. */
+static totals_t measure(unsigned count)
+{
+    int address_pipe[2], stop_pipe[2];
+    uint8_t address[BE_FABRIC_ADDR_LEN];
+    totals_t totals = {0, 0, 0, 0};
+    be_fabric_t *fabric;
+    unsigned i;
+
+    check(pipe(address_pipe) == 0 && pipe(stop_pipe) == 0, "pipe");
+    for (i = 0; i < count; ++i) {
+        pid_t child = fork();
+
+        check(child >= 0, "fork");
+        if (child == 0) {
+            close(stop_pipe[1]);
+            check(read(address_pipe[0], address, sizeof(address)) ==
+                          (ssize_t)sizeof(address),
+                  "read");
+            run_peer(address, stop_pipe[0]);
+        }
+    }
+    close(stop_pipe[0]);
+
+    fabric = open_fabric();
+    be_fabric_address(fabric, address);
+    for (i = 0; i < count; ++i) {
+        check(write(address_pipe[1], address, sizeof(address)) ==
+                      (ssize_t)sizeof(address),
+              "write");
+    }
+    while (arrived < count) {
+        be_fabric_progress(fabric);
+    }
+    be_fabric_visit_peers(fabric, answer, fabric);
+    be_fabric_metrics(fabric, add_metric, &totals);
+    totals.resident_kib = resident_kib();
+
+    close(stop_pipe[1]);
+    for (i = 0; i < count; ++i) {
+        wait(NULL);
+    }
+    return totals;
+}
+
+int main(void)
+{
+    static const unsigned steps[] = {1, 10, MAX_PEERS};
+    long resident                 = 0;
+    unsigned peers                = 0, i;
+
+    const char *modules = getenv("BE_MODULEDIR");
+    char library[4096];
+
+    if (modules != NULL) {
+        snprintf(library, sizeof(library), "%s/libsoftrdma.so", modules);
+        setenv("UCX_BE_SOFT_LIBRARY", library, 0);
+    }
+    printf("%6s %12s %15s %13s %20s\n", "peers", "queue pairs", "registered MiB",
+           "resident KiB", "KiB per further peer");
+    for (i = 0; i < sizeof(steps) / sizeof(steps[0]); ++i) {
+        totals_t totals;
+        int result[2];
+
+        fflush(stdout);
+        check(pipe(result) == 0, "pipe");
+        if (fork() == 0) {
+            totals = measure(steps[i]);
+            check(write(result[1], &totals, sizeof(totals)) == (ssize_t)sizeof(totals),
+                  "write");
+            exit(0);
+        }
+        close(result[1]);
+        check(read(result[0], &totals, sizeof(totals)) == (ssize_t)sizeof(totals),
+              "measurement");
+        close(result[0]);
+        wait(NULL);
+        check(totals.peers == steps[i], "number of peers");
+
+        printf("%6u %12llu %15.1f %13ld", steps[i],
+               (unsigned long long)totals.queue_pairs,
+               (double)totals.registered / (1 << 20), totals.resident_kib);
+        if (peers != 0) {
+            printf(" %20.1f",
+                   (double)(totals.resident_kib - resident) / (steps[i] - peers));
+        }
+        printf("\n");
+        resident = totals.resident_kib;
+        peers    = steps[i];
+    }
+    return 0;
+}
