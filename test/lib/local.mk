@@ -20,6 +20,8 @@ test_lib_libbe_systest_la_SOURCES  = \
 	test/lib/pattern.hpp \
 	test/lib/process.cpp \
 	test/lib/process.hpp \
+	test/lib/procfs.cpp \
+	test/lib/procfs.hpp \
 	test/lib/report.cpp \
 	test/lib/report.hpp
 endif

@@ -106,9 +106,17 @@ int guarded(Side side, const std::function<void(Side &)> &body)
     }
 }
 
+/* Status 0, or the signal that belongs to the case. */
+bool ended_well(int status, int wanted_signal)
+{
+    return (wanted_signal != 0) ?
+                   WIFSIGNALED(status) && WTERMSIG(status) == wanted_signal :
+                   status == 0;
+}
+
 } // namespace
 
-bool run_pair(Report &report, const std::string &name, double seconds,
+bool run_pair(Report &report, const std::string &name, const PairOptions &options,
               const std::function<void(Side &)> &body)
 {
     auto [end0, end1] = Channel::pair();
@@ -125,13 +133,13 @@ bool run_pair(Report &report, const std::string &name, double seconds,
         const Channel dropped0(std::move(end0)), dropped1(std::move(end1));
     }
 
-    const auto status0 = first.wait(seconds);
+    const auto status0 = first.wait(options.seconds);
     /* Without rank 0 the other end is closed, so rank 1 ends soon. */
     const auto status1 = second.wait(status0 ? 20 : 0);
     std::string trouble;
     if (!status0 || !status1) {
         trouble = std::string(status0 ? "rank 1" : "rank 0") + " does not end";
-    } else if (*status0 != 0 || *status1 != 0) {
+    } else if (!ended_well(*status0, 0) || !ended_well(*status1, options.rank1_dies)) {
         trouble = "rank 0: " + describe_status(*status0) +
                   ", rank 1: " + describe_status(*status1);
     }
@@ -141,8 +149,8 @@ bool run_pair(Report &report, const std::string &name, double seconds,
         } else {
             report.fail(trouble);
         }
-    } else if (!trouble.empty() && !(status0 && WIFEXITED(*status0) && *status0 != 0)) {
-        /* After the last case: in finalisation, for example. */
+    } else if (!trouble.empty() && (!status0 || *status0 == 0 || WIFSIGNALED(*status0))) {
+        /* Behind the last case, at the program's end for example, and not told by rank 0. */
         report.begin(name + "/end");
         report.fail(trouble);
     }

@@ -50,11 +50,16 @@ struct Side {
     Report &report;
 };
 
+struct PairOptions {
+    double seconds = 120; /* that both may take together */
+    int rank1_dies = 0; /* signal that ends rank 1 as part of the case */
+};
+
 /*
  * Runs `body` as ranks 0 and 1. What it throws fails the open case. So do a signal, an exit status
- * other than 0 and no end within `seconds`; then both are killed. Returns true when all was well.
+ * other than 0 and no end in time; then both are killed. Returns true when all was well.
  */
-bool run_pair(Report &report, const std::string &name, double seconds,
+bool run_pair(Report &report, const std::string &name, const PairOptions &options,
               const std::function<void(Side &)> &body);
 
 } // namespace be::test

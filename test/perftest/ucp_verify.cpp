@@ -136,7 +136,8 @@ int main(int argc, char **argv)
             any = any || wanted(entry, arguments);
         }
         if (any) {
-            run_pair(report, std::string(cases.front().name) + "/start", GROUP_SECONDS,
+            run_pair(report, std::string(cases.front().name) + "/start",
+                     {.seconds = GROUP_SECONDS},
                      [&](Side &side) { run_group(side, cases, arguments); });
         }
     }

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/*
+ * What the kernel says about a process of ours. A process that is gone throws
+ * std::runtime_error.
+ */
+#ifndef BE_TEST_LIB_PROCFS_HPP
+#define BE_TEST_LIB_PROCFS_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <sys/types.h>
+#include <vector>
+
+namespace be::test {
+
+struct Footprint {
+    std::size_t descriptors;
+    std::size_t threads;
+    std::size_t
+            resident; /* bytes of anonymous and shared memory; mapped files do not count */
+};
+
+Footprint footprint(pid_t pid);
+
+/* TCP ports on which that process listens, IPv4 and IPv6. */
+std::vector<std::uint16_t> listening_ports(pid_t pid);
+
+} // namespace be::test
+
+#endif
