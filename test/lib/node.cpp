@@ -129,6 +129,15 @@ void Node::disconnect()
     barrier("both closed");
 }
 
+void Node::reconnect()
+{
+    ucp_ep_h ep = m_ep;
+    m_ep        = nullptr;
+    close(ep, true);
+    m_ep_error = UCS_OK;
+    connect();
+}
+
 void Node::sleep_until_event(double seconds, bool also_channel)
 {
     const ucs_status_t status = ucp_worker_arm(m_worker);

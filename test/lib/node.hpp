@@ -61,6 +61,8 @@ public:
     void close(ucp_ep_h ep, bool force = false);
     /* Closes ep(): both sides flush, then both close, so that neither disturbs the other. */
     void disconnect();
+    /* Drops ep(), which failed, and connects to the process that is at the other end now. */
+    void reconnect();
 
     /* Makes progress until then. With NodeOptions::sleep it sleeps on nothing but the worker's
      * event descriptor, so the condition must come true by an event of UCP. */

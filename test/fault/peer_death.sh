@@ -1,0 +1,27 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# be_peer_death on the transport under test, and what is printed for an endpoint that has no
+# error handling.
+# shellcheck source=../lib/harness.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../lib/harness.sh"
+
+program=$BE_BUILDDIR/test/fault/be_peer_death
+be_start peer-death
+be_program 500 "$program" "$@"
+
+# One line from the transport tells of the death; UCP itself says nothing at its usual level.
+log=$BE_TMP/none.log rc=0 lines=
+be_bounded 120 "${BE_PREFIX[@]}" "$program" --none >"$log" 2>&1 </dev/null || rc=$?
+be_verdict "death/no_error_handling" "$rc" 120 "$log"
+lines=$(grep -cE 'UCX +(WARN|ERROR|FATAL)' "$log")
+if be_is_be; then
+    if [ "$lines" = 1 ]; then
+        be_pass "death/no_error_handling: one line"
+    else
+        be_fail "death/no_error_handling: $lines lines instead of one" "$log"
+    fi
+else
+    echo "# $lines lines"
+fi
+be_finish
