@@ -68,6 +68,14 @@ bool resolves_to_other_mpi(const std::string &program)
            name.find("mpich") != std::string::npos;
 }
 
+bool is_verbs_device(const std::string &name)
+{
+    std::error_code ignored;
+    return name.starts_with("softrdma") ||
+           (!name.empty() &&
+            fs::exists(fs::path("/sys/class/infiniband") / name, ignored));
+}
+
 void describe(const UcxLibrary &ucx, const fs::path &modules, const Plan &plan)
 {
     std::cerr << fmt::format("be_run: UCX {} in {}\n", ucx.version.to_string(), ucx.path)
@@ -118,7 +126,8 @@ void run(const std::string &device, bool verbose, std::vector<std::string> comma
                                                 {BE_BINDIR, BE_MODULEDIR});
     const fs::path modules  = find_modules(candidates, need_preload);
 
-    Request request{ucx.version, modules, device, std::move(command)};
+    Request request{ucx.version, modules, name_device(device, is_verbs_device(device)),
+                    std::move(command)};
     const bool launcher = is_open_mpi_launcher(request.command.front()) &&
                           !resolves_to_other_mpi(request.command.front());
     Plan plan = make_plan(request, current_environment(), launcher);
@@ -144,7 +153,8 @@ int main(int argc, char **argv)
     bool verbose = false;
 
     app.formatter(std::make_shared<HelpFormatter>());
-    app.add_option("-d,--device", device, "use only this device, as named by be_info");
+    app.add_option("-d,--device", device,
+                   "use only this device, port or network interface (see be_info)");
     app.add_flag("-v,--verbose", verbose, "say what was found and what is set");
     app.set_version_flag("--version", "be_run " PACKAGE_VERSION);
     app.prefix_command();

@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # Command line tools.
+
+# Where the installation puts things; the tools also look relative to themselves.
+TOOLS_FOLDERS = -DBE_BINDIR='"$(bindir)"' -DBE_MODULEDIR='"$(moduledir)"'
+
 bin_PROGRAMS += src/tools/be_run
 
 noinst_LTLIBRARIES += src/tools/libbe_run.la
@@ -15,6 +19,23 @@ src_tools_libbe_run_la_CPPFLAGS = $(AM_CPPFLAGS) $(FMT_CFLAGS)
 
 src_tools_be_run_SOURCES = src/tools/be_run.cpp
 src_tools_be_run_CPPFLAGS = $(AM_CPPFLAGS) $(FMT_CFLAGS) $(CLI11_CFLAGS) \
-	-DBE_BINDIR='"$(bindir)"' -DBE_MODULEDIR='"$(moduledir)"'
+	$(TOOLS_FOLDERS)
 src_tools_be_run_LDADD = src/tools/libbe_run.la $(FMT_LIBS) -ldl
 src_tools_be_run_LDFLAGS = $(AM_LDFLAGS) $(UCX_LDFLAGS)
+
+bin_PROGRAMS += src/tools/be_info
+
+noinst_LTLIBRARIES += src/tools/libbe_info.la
+src_tools_libbe_info_la_SOURCES = \
+	src/tools/info/print.cpp \
+	src/tools/info/print.hpp \
+	src/tools/info/report.cpp \
+	src/tools/info/report.hpp
+src_tools_libbe_info_la_CPPFLAGS = \
+	$(AM_CPPFLAGS) $(VERBS_CPPFLAGS) $(FMT_CFLAGS) $(JSON_CFLAGS) $(TOOLS_FOLDERS)
+src_tools_libbe_info_la_LIBADD = src/tools/libbe_run.la src/verbs/libbe_verbs.la
+
+src_tools_be_info_SOURCES = src/tools/be_info.cpp
+src_tools_be_info_CPPFLAGS = $(AM_CPPFLAGS) $(VERBS_CPPFLAGS) $(CLI11_CFLAGS)
+src_tools_be_info_LDADD = src/tools/libbe_info.la $(FMT_LIBS) -ldl
+src_tools_be_info_LDFLAGS = $(AM_LDFLAGS) $(UCX_LDFLAGS)

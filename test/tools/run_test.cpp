@@ -135,6 +135,23 @@ BOOST_AUTO_TEST_CASE(device_is_handed_to_ucx)
     request.device  = "mlx5_0:1";
     const Plan plan = make_plan(request, {{"UCX_NET_DEVICES", "eth0"}}, false);
     BOOST_TEST(plan.variables.at("UCX_NET_DEVICES") == "mlx5_0:1");
+    BOOST_TEST(plan.variables.at("UCX_BE_RESOURCE_NAME") == "port");
+}
+
+BOOST_AUTO_TEST_CASE(network_interface_is_handed_to_ucx)
+{
+    Request request = request_for(old_ucx);
+    request.device  = name_device("eth2", false);
+    const Plan plan = make_plan(request, {}, false);
+    BOOST_TEST(plan.variables.at("UCX_NET_DEVICES") == "eth2");
+    BOOST_TEST(!plan.variables.contains("UCX_BE_RESOURCE_NAME"));
+}
+
+BOOST_AUTO_TEST_CASE(verbs_device_gets_a_port)
+{
+    BOOST_TEST(name_device("mlx5_0", true) == "mlx5_0:1");
+    BOOST_TEST(name_device("mlx5_0:2", true) == "mlx5_0:2");
+    BOOST_TEST(name_device("", false).empty());
 }
 
 BOOST_AUTO_TEST_CASE(open_mpi_launcher_forwards_variables)

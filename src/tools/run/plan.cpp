@@ -90,6 +90,12 @@ bool is_open_mpi_launcher(const std::string &program)
     });
 }
 
+std::string name_device(const std::string &device, bool is_verbs_device)
+{
+    const bool has_port = device.find(':') != std::string::npos;
+    return (is_verbs_device && !has_port) ? device + ":1" : device;
+}
+
 Plan make_plan(const Request &request, const Environment &environment, bool open_mpi)
 {
     Plan plan;
@@ -118,6 +124,9 @@ Plan make_plan(const Request &request, const Environment &environment, bool open
 
     if (!request.device.empty()) {
         plan.variables["UCX_NET_DEVICES"] = request.device;
+        if (request.device.find(':') != std::string::npos) {
+            plan.variables["UCX_BE_RESOURCE_NAME"] = "port";
+        }
     }
 
     const std::string transports = value_of(environment, "UCX_TLS");

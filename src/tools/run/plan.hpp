@@ -18,7 +18,7 @@ using Environment = std::map<std::string, std::string>;
 struct Request {
     UcxVersion ucx;
     std::filesystem::path modules;
-    std::string device; //< resource that UCX may use, empty: all of them
+    std::string device; //< the only one to use, empty: all of them; see name_device()
     std::vector<std::string> command;
 };
 
@@ -35,6 +35,14 @@ struct Plan {
  * Whether `program` has the name of a launcher of Open MPI (MPICH shares some).
  */
 bool is_open_mpi_launcher(const std::string &program);
+
+/**
+ * A verbs device or port ("mlx5_0", "mlx5_0:2"), or a network interface ("eth2"), in the
+ * form that Request has: a device without a port gets port 1.
+ *
+ * @param is_verbs_device  Tells devices from network interfaces.
+ */
+std::string name_device(const std::string &device, bool is_verbs_device);
 
 /**
  * Variables that the user has set are kept, except that the loading ones are prepended
