@@ -136,13 +136,18 @@ bool ReceivePool::on_arrival(uint32_t index)
     });
     touch(peer);
 
-    if (floor_gap(peer) != 0) {
-        m_low.push_back(index);
+    /* Most often nobody waits and the peer gets back at once what it used. */
+    bool others = !m_low.empty() || !m_parked.empty() || !m_short.empty();
+
+    if (others || !serve_share(index)) {
+        if (floor_gap(peer) != 0) {
+            m_low.push_back(index);
+        }
+        if (outstanding_of(peer) < share_of(peer)) {
+            m_short.push_back(index);
+        }
+        serve();
     }
-    if (outstanding_of(peer) < share_of(peer)) {
-        m_short.push_back(index);
-    }
-    serve();
     note_cell(index);
     return true;
 }
