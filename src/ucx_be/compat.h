@@ -119,18 +119,35 @@ typedef uct_md_attr_t uct_be_md_attr_t;
 #define UCT_BE_MD_ATTR(_attr, _field) ((_attr)->cap._field)
 #endif
 
+/* From 1.14 on UCP caches registrations itself, before they come to the md. */
+#ifdef BE_MD_QUERY_V2
+#define UCT_BE_REG_DEFAULT "direct"
+#else
+#define UCT_BE_REG_DEFAULT "rcache"
+#endif
+
 /* An md that registers and allocates host memory. */
 static inline void uct_be_md_attr_fill(uct_be_md_attr_t *attr, uint64_t flags,
                                        ucs_linear_func_t reg_cost,
                                        size_t rkey_packed_size)
 {
+#ifdef BE_MD_QUERY_V2
+    uint64_t field_mask = attr->field_mask; /* the caller's */
+
     memset(attr, 0, sizeof(*attr));
+    attr->field_mask = field_mask;
+#else
+    memset(attr, 0, sizeof(*attr));
+#endif
     UCT_BE_MD_ATTR(attr, flags)            = flags;
     UCT_BE_MD_ATTR(attr, max_reg)          = ULONG_MAX;
     UCT_BE_MD_ATTR(attr, max_alloc)        = ULONG_MAX;
     UCT_BE_MD_ATTR(attr, reg_mem_types)    = UCS_BIT(UCS_MEMORY_TYPE_HOST);
     UCT_BE_MD_ATTR(attr, alloc_mem_types)  = UCS_BIT(UCS_MEMORY_TYPE_HOST);
     UCT_BE_MD_ATTR(attr, access_mem_types) = UCS_BIT(UCS_MEMORY_TYPE_HOST);
+#ifdef BE_MD_QUERY_V2
+    attr->cache_mem_types = UCS_BIT(UCS_MEMORY_TYPE_HOST);
+#endif
 #ifdef BE_MD_ATTR_HAS_REG_ALIGNMENT
     attr->reg_alignment = 1;
 #endif

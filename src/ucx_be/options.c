@@ -37,10 +37,10 @@ ucs_config_field_t uct_be_md_config_table[] = {
          ucs_offsetof(uct_be_md_config_t, resource_name),
          UCS_CONFIG_TYPE_ENUM(uct_be_resource_names)},
 
-        {"REG", "rcache",
+        {"REG", UCT_BE_REG_DEFAULT,
          "How user memory is registered with the device:\n"
          "  rcache - once, and kept until it is unmapped or the cache is full\n"
-         "  direct - for every operation that needs it",
+         "  direct - each time; UCP has a cache of its own from UCX 1.14 on",
          ucs_offsetof(uct_be_md_config_t, reg), UCS_CONFIG_TYPE_ENUM(uct_be_reg_names)},
 
         {"RCACHE_MAX_REGIONS", "65536",

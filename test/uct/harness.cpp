@@ -39,12 +39,15 @@ void load_plugin()
     }
 }
 
+// Later releases of UCX want the names with the transport's prefix.
 template<typename Config>
 ucs_status_t modify(Config *config, const std::map<std::string, std::string> &values)
 {
     for (const auto &[name, value] : values) {
-        const ucs_status_t status = uct_config_modify(config, name.c_str(),
-                                                      value.c_str());
+        ucs_status_t status = uct_config_modify(config, name.c_str(), value.c_str());
+        if (status == UCS_ERR_NO_ELEM) {
+            status = uct_config_modify(config, ("BE_" + name).c_str(), value.c_str());
+        }
         if (status != UCS_OK) {
             return status;
         }
