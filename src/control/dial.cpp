@@ -60,10 +60,7 @@ void Dial::attempt()
         m_timer.expires_at(m_deadline);
         m_timer.async_wait([self](const ErrorCode &error) {
             if (!error) {
-                self->guarded([&] {
-                    self->report(Reason::unreachable, "TCP connection not established "
-                                                      "within peer_timeout");
-                });
+                self->guarded([&] { self->on_time_up(); });
             }
         });
         m_socket->stream().async_connect(endpoint, [self](const ErrorCode &error) {
@@ -73,6 +70,14 @@ void Dial::attempt()
         asio::post(m_context, [self, text = std::string(error.what())] {
             self->guarded([&] { self->report(Reason::resources, text); });
         });
+    }
+}
+
+void Dial::on_time_up()
+{
+    // The connection may have come at the same moment, and been handed over.
+    if (m_socket) {
+        report(Reason::unreachable, "TCP connection not established within peer_timeout");
     }
 }
 

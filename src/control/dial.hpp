@@ -75,6 +75,7 @@ private:
     template<class Handler>
     void guarded(Handler &&handler) noexcept;
     void report(Reason reason, const std::string &detail);
+    void on_time_up();
     void on_connected(const ErrorCode &error);
 
     Owner &m_owner;

@@ -37,7 +37,8 @@ class Node {
 public:
     // The process's node, created with its thread on first use. The thread is
     // joined when the last user lets go of its pointer (if that happens inside a
-    // callback, as soon as the callback has returned).
+    // callback, as soon as the callback has returned). Fabrics still attached by
+    // then are detached.
     // Throws std::system_error.
     static std::shared_ptr<Node> acquire();
 

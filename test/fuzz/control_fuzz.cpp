@@ -199,11 +199,11 @@ private:
     // Each frame is copied to memory of exactly its size, for the sake of sanitizers.
     void feed_frame(std::span<const std::uint8_t> content)
     {
-        auto size = content.size();
-        std::vector<std::uint8_t> bytes{static_cast<std::uint8_t>(size),
-                                        static_cast<std::uint8_t>(size >> 8), 0, 0};
+        std::vector<std::uint8_t> bytes(frame_header_size + content.size());
 
-        bytes.insert(bytes.end(), content.begin(), content.end());
+        bytes[0] = static_cast<std::uint8_t>(content.size());
+        bytes[1] = static_cast<std::uint8_t>(content.size() >> 8);
+        std::copy(content.begin(), content.end(), bytes.begin() + frame_header_size);
         m_target.receive(bytes, m_now);
     }
 
