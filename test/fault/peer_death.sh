@@ -3,7 +3,7 @@
 #
 # be_peer_death on the transport under test, and what is printed for an endpoint that has no
 # error handling.
-# shellcheck source=../lib/harness.sh
+# shellcheck source=test/lib/harness.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../lib/harness.sh"
 
 program=$BE_BUILDDIR/test/fault/be_peer_death

@@ -10,9 +10,9 @@
 # chooses among the names; --list prints them. ucx_perftest moves data but looks at
 # little of it: be_ucp_verify is the program that compares content.
 
-# shellcheck source=../lib/harness.sh
+# shellcheck source=test/lib/harness.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../lib/harness.sh"
-# shellcheck source=../lib/perftest.sh
+# shellcheck source=test/lib/perftest.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../lib/perftest.sh"
 
 full=0 list=0 pattern='*'

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # be_ucp_verify on the transport under test: polling, and sleeping on the event descriptor.
-# shellcheck source=../lib/harness.sh
+# shellcheck source=test/lib/harness.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../lib/harness.sh"
 
 be_start verify
