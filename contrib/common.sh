@@ -18,13 +18,14 @@ die() {
 }
 
 # run_logged NAME COMMAND...: its output goes to $logs/NAME.log, whose end is shown
-# when it fails. Says what it does and how long that took.
+# when it fails. Says what it does and how long that took. Descriptor 9 (setup.sh's
+# lock) is not handed on.
 run_logged() {
     local name=$1 start=$SECONDS
     shift
     mkdir -p "$logs"
     printf '  %-28s ' "$name"
-    if "$@" >"$logs/$name.log" 2>&1 </dev/null; then
+    if "$@" >"$logs/$name.log" 2>&1 </dev/null 9>&-; then
         printf 'done (%d s)\n' $((SECONDS - start))
         return 0
     fi

@@ -45,10 +45,16 @@ install_packages() {
 }
 
 configure() {
-    mkdir -p "$build"
     cd "$build"
     "$top/configure" "${options[@]}"
     printf '%s\n' "${options[@]}" >.setup-options
+}
+
+mkdir -p "$build"
+exec 9>"$build/.setup-lock"
+flock -n 9 || {
+    say "  waiting for another setup of ${build#"$PWD"/} to end"
+    flock 9
 }
 
 command -v dpkg-query >/dev/null || die "this is not Debian or Ubuntu: see README.md, Build"
