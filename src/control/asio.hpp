@@ -9,8 +9,12 @@
 
 // ThreadSanitizer does not know fences, and g++ warns of them. Asio's queues are
 // ordered by mutexes as well, which it does know.
-#ifdef __SANITIZE_THREAD__
+#if defined(__SANITIZE_THREAD__)
 #define BOOST_ASIO_DISABLE_FENCED_BLOCK 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define BOOST_ASIO_DISABLE_FENCED_BLOCK 1
+#endif
 #endif
 
 #include <boost/asio/buffer.hpp>
