@@ -14,6 +14,7 @@
 
 #include <memory>
 #include <mutex>
+#include <vector>
 
 namespace softrdma {
 
@@ -58,6 +59,15 @@ public:
 
     // Drops what is queued of that queue pair and gives its receives back.
     void purge(const queue_pair &qp);
+
+    // For reclaiming what a dead process left: holds pollers off, lists the receives that have their
+    // completion, and wakes the application if it has any, in case that was what died.
+    std::unique_lock<std::mutex> hold_pollers()
+    {
+        return std::unique_lock(m_mutex);
+    }
+    void list_receives(std::vector<completion> &result);
+    void wake_if_any();
 
     // Raises the event of an overrun that a producer reported.
     void check_overrun();

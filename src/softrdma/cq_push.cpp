@@ -35,6 +35,22 @@ bool has_room(cq_shared &cq)
     return cq.tail - cq.head_seen < cq.capacity;
 }
 
+// Writes an event into the owner's channel. Counted after it was written: a producer that dies in between
+// must not leave a count behind that keeps later events from being sent. The count may therefore be
+// negative for a moment.
+void send_event(peer &to, cq_shared &cq, int fd, uint64_t channel, uint64_t cookie)
+{
+    if (cq.unread.load(std::memory_order_relaxed) >= unread_events) {
+        return;
+    }
+    if (to.notify(fd, channel, cookie)) {
+        cq.unread.fetch_add(1, std::memory_order_relaxed);
+    } else {
+        SOFTRDMA_LOG_ONCE(warn, "a completion event of process %d could not be delivered",
+                          to.pid);
+    }
+}
+
 bool wants_event(const cq_shared &cq, const completion &entry)
 {
     switch (cq.armed.load(std::memory_order_relaxed)) {
@@ -82,20 +98,38 @@ void push_completion(process &me, peer &to, uint32_t index, const completion &da
     cq.lock.unlock();
 
     if (fire && (fd >= 0)) {
-        // Counted after it was written: a producer that dies in between must not leave a count behind
-        // that keeps later events from being sent. The count may therefore be negative for a moment.
-        if (cq.unread.load(std::memory_order_relaxed) < unread_events) {
-            if (to.notify(fd, channel, cookie)) {
-                cq.unread.fetch_add(1, std::memory_order_relaxed);
-            } else {
-                SOFTRDMA_LOG_ONCE(
-                        warn, "a completion event of process %d could not be delivered",
-                        to.pid);
-            }
-        }
+        send_event(to, cq, fd, channel, cookie);
     }
     if (overrun) {
         to.ring_doorbell(me.reg.entry(to.slot).doorbell_fd);
+    }
+}
+
+void completion_queue::list_receives(std::vector<completion> &result)
+{
+    if (m_shared.lock.lock(m_owner.token())) {
+        repair(m_owner.seg.base(), m_shared);
+    }
+    const softrdma::cqe *ring = ring_of(m_owner.seg.base(), m_shared);
+    for (uint32_t i = m_shared.head.load(); i != m_shared.tail; ++i) {
+        const completion &entry = ring[i & (m_shared.capacity - 1)].data;
+        if ((entry.kind == queue_kind::receive) ||
+            (entry.kind == queue_kind::shared_receive)) {
+            result.push_back(entry);
+        }
+    }
+    m_shared.lock.unlock();
+}
+
+void completion_queue::wake_if_any()
+{
+    m_shared.lock.lock(m_owner.token());
+    bool any = (m_shared.head.load() != m_shared.tail) &&
+               (m_shared.armed.load(std::memory_order_relaxed) == cq_not_armed);
+    m_shared.lock.unlock();
+    if (any && (m_shared.notify_fd >= 0)) {
+        send_event(m_owner.self(), m_shared, m_shared.notify_fd, m_shared.channel,
+                   m_shared.cookie);
     }
 }
 

@@ -104,12 +104,13 @@ void fill_grh(const operation &op, char *grh)
 
 // Puts the message where the receive says, or into a bounce buffer. 0 or an errno.
 int place(const operation &op, const memory_list &message, const memory_list &receive,
-          completion &entry)
+          claimed_receive &claimed, completion &entry)
 {
     rq_shared &queue = queue_of(op);
     if (!op.to.own && (message.length != 0) && (message.length <= op.me.config.eager)) {
         entry.bounce = take_bounce(op.to.segment, queue);
         if (entry.bounce != 0) {
+            claimed.slot->bounce = entry.bounce;
             gather(message, bounce_data(op.to.segment, queue, entry.bounce));
             return 0;
         }
@@ -151,9 +152,9 @@ outcome deliver_message(const operation &op)
         if (address_handle::from(op.wr.wr.ud.ah)->attr.is_global) {
             entry.wc_flags |= IBV_WC_GRH;
         }
-        failure = place(op, message, memory, entry);
+        failure = place(op, message, memory, receive, entry);
     } else {
-        failure = place(op, op.local, memory, entry);
+        failure = place(op, op.local, memory, receive, entry);
     }
     if (failure != 0) {
         return receive_failed(op, entry, IBV_WC_LOC_PROT_ERR,

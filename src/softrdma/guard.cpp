@@ -22,7 +22,7 @@ bool busy_toward(uint64_t word, uint32_t slot)
 bool wait_for_end(registry &where, uint32_t slot, std::atomic<uint64_t> &record,
                   uint64_t word)
 {
-    uint64_t generation = where.entry(slot).generation.load(std::memory_order_acquire);
+    uint64_t generation = where.entry(slot).holder.load(std::memory_order_acquire);
     uint64_t give_up    = now_ns() + patience_ns;
     for (uint32_t turn = 1; record.load(std::memory_order_seq_cst) == word; ++turn) {
         sched_yield();
@@ -73,7 +73,7 @@ bool quiesce(registry &where, uint32_t target_slot, bool own_only)
     uint32_t first = own_only ? where.own_slot() : 1;
     uint32_t last  = own_only ? where.own_slot() : where.high_slot();
     for (uint32_t slot = first; slot <= last; ++slot) {
-        if (where.entry(slot).generation.load(std::memory_order_seq_cst) == 0) {
+        if (where.entry(slot).holder.load(std::memory_order_seq_cst) == 0) {
             continue;
         }
         guard_record *records = where.guards(slot);

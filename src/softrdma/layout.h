@@ -23,7 +23,10 @@ struct alignas(64) guard_record {
 };
 
 struct alignas(64) process_entry {
-    std::atomic<uint64_t> generation; // 0: the slot is free
+    std::atomic<uint64_t>
+            generation; // of the device to be found here, 0 when there is none
+    std::atomic<uint64_t>
+            holder; // generation of the process that took the slot, until it is dead
     std::atomic<uint32_t> pid;
     int32_t segment_fd; // in the owner; opened as /proc/<pid>/fd/<n>
     int32_t doorbell_fd;
@@ -108,7 +111,7 @@ struct receive_slot {
     std::atomic<owner_token> claimer; // who took it from the queue, until it is polled
     uint32_t num_sge;
     uint32_t total; // bytes of all elements
-    uint32_t reserved;
+    uint32_t bounce; // what the claimer took for it, 0 if none
 
     shared_sge *sge() // max_sge of the queue follow
     {
@@ -170,6 +173,8 @@ struct segment_layout {
     uint32_t slot;
     alignas(64) std::atomic<
             uint32_t> attention; // bumped by a peer that left work for the owner
+    std::atomic<uint64_t>
+            visitors[limits::processes / 64]; // slots that attached to this segment
     alignas(64) shared_lock atomics; // serialises remote atomics on this process's memory
     mr_shared mrs[limits::mrs];
     qp_shared qps[limits::qps];

@@ -56,6 +56,8 @@ src_softrdma_libsoftrdma_la_SOURCES = \
 	src/softrdma/qp_send.cpp \
 	src/softrdma/qp_state.cpp \
 	src/softrdma/real.cpp \
+	src/softrdma/reclaim.cpp \
+	src/softrdma/reclaim.h \
 	src/softrdma/registry.cpp \
 	src/softrdma/registry.h \
 	src/softrdma/rq.cpp \

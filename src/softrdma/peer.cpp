@@ -4,6 +4,7 @@
 #include "guard.h"
 #include "log.h"
 #include "process.h"
+#include "reclaim.h"
 
 #include <cerrno>
 #include <cstdio>
@@ -154,6 +155,10 @@ peer *peer_table::attach(uint32_t slot, uint64_t generation)
     m_peers[slot].store(found, std::memory_order_release);
     SOFTRDMA_LOG(debug, "attached to process %d in slot %u", pid, slot);
     m_owner.watch_peer(*found);
+    uint32_t own = m_owner.reg.own_slot();
+    segment->visitors[own / 64].fetch_or(uint64_t{1} << (own % 64),
+                                         std::memory_order_release);
+    found->ring_doorbell(entry.doorbell_fd);
     return found;
 }
 
@@ -169,6 +174,8 @@ void peer_table::mark_dead(uint32_t slot, uint64_t generation)
         }
         unused.swap(m_retired);
     }
+    reclaim_from_dead(m_owner);
+    m_owner.look_again();
     // Runs on the service thread, outside of any execution.
     for (peer *old : unused) {
         quiesce(m_owner.reg, old->slot, true);

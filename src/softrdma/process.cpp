@@ -4,11 +4,14 @@
 #include "context.h"
 #include "cq.h"
 #include "guard.h"
+#include "guard.h"
 #include "log.h"
 #include "mr.h"
 #include "qp.h"
+#include "reclaim.h"
 #include "srq.h"
 
+#include <bit>
 #include <cerrno>
 #include <cstring>
 #include <pthread.h>
@@ -140,6 +143,25 @@ void process::at_exit()
     }
 }
 
+// Attaches to those who attached here: so that their death is noticed also where nothing is sent back.
+void process::greet_visitors()
+{
+    for (uint32_t word = 0; word < limits::processes / 64; ++word) {
+        uint64_t bits = seg.base()->visitors[word].exchange(0, std::memory_order_acquire);
+        for (; bits != 0; bits &= bits - 1) {
+            uint32_t slot = word * 64 + static_cast<uint32_t>(std::countr_zero(bits));
+            bool gone     = false;
+            {
+                execution_guard guard(reg, slot);
+                gone = peers.find(slot) == nullptr;
+            }
+            if (gone) {
+                reclaim_from_dead(*this);
+            }
+        }
+    }
+}
+
 void process::handle_attention()
 {
     if (!attention_wanted() || !m_attention_mutex.try_lock()) {
@@ -148,6 +170,7 @@ void process::handle_attention()
     std::lock_guard lock(m_attention_mutex, std::adopt_lock);
     m_attention_seen.store(seg.base()->attention.load(std::memory_order_seq_cst),
                            std::memory_order_relaxed);
+    greet_visitors();
     for (const auto &cq : cqs.snapshot()) {
         cq->check_overrun();
     }

@@ -57,6 +57,13 @@ public:
     // Acts on what peers left in the segment: queue pairs in error, limits reached, overruns.
     void handle_attention();
 
+    // The same, although nobody said that there is anything.
+    void look_again()
+    {
+        seg.base()->attention.fetch_add(1, std::memory_order_seq_cst);
+        handle_attention();
+    }
+
     bool attention_wanted() const
     {
         return seg.base()->attention.load(std::memory_order_relaxed) !=
@@ -81,6 +88,7 @@ private:
     process(const settings &config, uint64_t seed);
 
     bool start(std::string &error);
+    void greet_visitors();
     static void after_fork_in_child();
     static void at_exit();
 

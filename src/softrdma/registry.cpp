@@ -146,16 +146,15 @@ bool registry::claim(std::string &error)
     for (uint32_t i = 1; i < limits::processes; ++i) {
         process_entry &entry = m_layout->entries[i];
         uint32_t pid         = entry.pid.load(std::memory_order_relaxed);
-        uint64_t generation  = entry.generation.load(std::memory_order_acquire);
-        // pid set and generation not: a process between claim() and publish().
         if ((pid != 0) && (process_start_time(pid) == entry.start_time)) {
             continue;
         }
-        if (generation != 0) {
+        if (pid != 0) {
             SOFTRDMA_LOG(debug, "slot %u of dead process %u reclaimed", i, pid);
         }
 
         entry.generation.store(0, std::memory_order_release);
+        entry.holder.store(0, std::memory_order_release);
         for (guard_record &record : m_layout->guards[i]) {
             record.word.store(0, std::memory_order_relaxed);
         }
@@ -166,6 +165,7 @@ bool registry::claim(std::string &error)
         }
         m_own        = i;
         m_generation = ++m_layout->last_generation;
+        entry.holder.store(m_generation, std::memory_order_release);
         return true;
     }
     error = "all " + std::to_string(limits::processes - 1) + " process slots are in use";
@@ -185,9 +185,8 @@ void registry::release()
     if ((m_own == 0) || m_released.exchange(true)) {
         return;
     }
-    process_entry &entry = m_layout->entries[m_own];
-    entry.generation.store(0, std::memory_order_seq_cst);
-    entry.pid.store(0, std::memory_order_release);
+    // The slot itself stays taken until the process is dead: its threads may still run.
+    m_layout->entries[m_own].generation.store(0, std::memory_order_seq_cst);
 }
 
 bool registry::alive(uint32_t index, uint64_t generation)
@@ -196,7 +195,7 @@ bool registry::alive(uint32_t index, uint64_t generation)
         return false;
     }
     process_entry &entry = m_layout->entries[index];
-    if (entry.generation.load(std::memory_order_acquire) != generation) {
+    if (entry.holder.load(std::memory_order_acquire) != generation) {
         return false;
     }
     uint64_t started = process_start_time(entry.pid.load(std::memory_order_acquire));
@@ -209,8 +208,7 @@ bool registry::alive(owner_token token)
     if ((index == 0) || (index >= limits::processes)) {
         return false;
     }
-    uint64_t generation = m_layout->entries[index].generation.load(
-            std::memory_order_acquire);
+    uint64_t generation = m_layout->entries[index].holder.load(std::memory_order_acquire);
     return (generation != 0) && (make_token(index, generation) == token) &&
            alive(index, generation);
 }

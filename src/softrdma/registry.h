@@ -28,7 +28,7 @@ public:
     // Publishes the slot: from here on peers can find this process.
     void publish(int segment_fd, int doorbell_fd);
 
-    // Gives the slot back; peers see the process as gone.
+    // Withdraws the device: peers see it as gone.
     void release();
 
     process_entry &entry(uint32_t slot)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "rq.h"
 
+#include "log.h"
 #include "mr.h"
 #include "process.h"
 
@@ -8,6 +9,7 @@
 #include <bit>
 #include <cerrno>
 #include <cstring>
+#include <unordered_map>
 
 namespace softrdma {
 namespace {
@@ -44,6 +46,7 @@ bool claim_receive(owner_token me, segment_layout *where, rq_shared &queue,
     result.index = fifo_of(where, queue)[head & (queue.capacity - 1)];
     result.slot  = slot_at(where, queue, result.index);
     // Marked before it leaves the queue: a claimer that dies in between has not taken it.
+    result.slot->bounce = 0;
     result.slot->claimer.store(me, std::memory_order_relaxed);
     queue.head.store(head + 1, std::memory_order_release);
 
@@ -157,6 +160,7 @@ void receive_queue::free_everything()
 
 void receive_queue::destroy(bool reuse)
 {
+    std::lock_guard lock(m_mutex);
     if (reuse) {
         segment &seg = m_owner.seg;
         seg.free(m_shared.fifo, uint64_t(m_shared.capacity) * sizeof(uint32_t));
@@ -218,6 +222,48 @@ void receive_queue::finish(const completion &entry, bool keep)
     done.claimer.store(0, std::memory_order_relaxed);
     std::lock_guard lock(m_mutex);
     m_free.push_back(entry.slot);
+}
+
+void receive_queue::reclaim(const std::unordered_set<uint32_t> &delivered)
+{
+    std::lock_guard lock(m_mutex);
+    if (m_shared.fifo == 0) {
+        return; // destroyed meanwhile
+    }
+    segment_layout *base = m_owner.seg.base();
+    uint32_t *fifo       = fifo_of(base, m_shared);
+    uint32_t mask        = m_shared.capacity - 1;
+    m_shared.lock.lock(m_owner.token());
+    uint32_t tail = m_shared.tail.load(std::memory_order_relaxed);
+    std::unordered_map<owner_token, bool> known;
+    auto alive = [&](owner_token claimer) {
+        auto found = known.find(claimer);
+        if (found == known.end()) {
+            found = known.emplace(claimer, m_owner.reg.alive(claimer)).first;
+        }
+        return found->second;
+    };
+    // One that died just before it took the slot has marked it only.
+    std::unordered_set<uint32_t> posted;
+    for (uint32_t i = m_shared.head.load(std::memory_order_relaxed); i != tail; ++i) {
+        posted.insert(fifo[i & mask]);
+    }
+    for (uint32_t index = 0; index < m_depth; ++index) {
+        receive_slot &lost  = *slot(index);
+        owner_token claimer = lost.claimer.load(std::memory_order_relaxed);
+        if ((claimer == 0) || posted.contains(index) || delivered.contains(index) ||
+            alive(claimer)) {
+            continue;
+        }
+        if (lost.bounce != 0) {
+            give_bounce(base, m_shared, lost.bounce);
+        }
+        lost.claimer.store(0, std::memory_order_relaxed);
+        fifo[tail++ & mask] = index;
+        m_shared.tail.store(tail, std::memory_order_release);
+        SOFTRDMA_LOG(debug, "receive %u is posted again: its sender died", index);
+    }
+    m_shared.lock.unlock();
 }
 
 bool receive_queue::take(completion &entry)

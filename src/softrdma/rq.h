@@ -17,6 +17,7 @@
 #include <infiniband/verbs.h>
 
 #include <mutex>
+#include <unordered_set>
 #include <vector>
 
 namespace softrdma {
@@ -65,6 +66,10 @@ public:
 
     // Ends a polled receive: copies bounced data to where it belongs if `keep`, frees buffer and slot.
     void finish(const completion &entry, bool keep = true);
+
+    // Posts again what dead processes claimed but did not complete. `delivered`: slots whose completion is
+    // in a queue; their pollers must be held off.
+    void reclaim(const std::unordered_set<uint32_t> &delivered);
 
     // Claims the oldest receive for flushing.
     bool take(completion &entry);

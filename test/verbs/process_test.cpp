@@ -10,6 +10,7 @@
 #include <dirent.h>
 #include <memory>
 #include <string>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -42,6 +43,33 @@ int open_files()
     closedir(folder);
     return count;
 }
+
+// One more queue pair of an endpoint, connected to a servant; it is the endpoint's while this exists.
+class additional_pair {
+public:
+    additional_pair(endpoint &self, servant &other) : m_self(self), m_first(self.qp)
+    {
+        ibv_qp_init_attr attr{};
+        attr.send_cq = attr.recv_cq = self.cq;
+        attr.srq                    = self.srq;
+        attr.cap                    = {16, 0, 1, 0, 0};
+        attr.qp_type                = IBV_QPT_RC;
+        self.qp                     = verbs().create_qp(self.pd, &attr);
+        BOOST_REQUIRE(self.qp != nullptr);
+        BOOST_REQUIRE_EQUAL(self.connect(other.where()), 0);
+        BOOST_REQUIRE_EQUAL(other.connect(self.own_address()), 0);
+    }
+
+    ~additional_pair()
+    {
+        BOOST_CHECK_EQUAL(verbs().destroy_qp(m_self.qp), 0);
+        m_self.qp = m_first;
+    }
+
+private:
+    endpoint &m_self;
+    ibv_qp *m_first;
+};
 
 } // namespace
 
@@ -155,6 +183,62 @@ BOOST_AUTO_TEST_CASE(killed_processes_leave_nothing_behind)
     }
     // Of the last peer, mapping and descriptors may still be kept for its slot's next user.
     BOOST_TEST(open_files() <= before + 2);
+}
+
+BOOST_AUTO_TEST_CASE(killed_senders_lose_no_receive)
+{
+    // Senders into one shared receive queue are killed at any moment of their sending. Then every receive
+    // must still be there to be used.
+    constexpr uint32_t depth = 64;
+    options wanted;
+    wanted.shared_receives = true;
+    wanted.recv_depth      = depth;
+    wanted.cqe             = 4096;
+    endpoint self(wanted);
+    uint64_t arrived = 0;
+    auto replenish   = [&] {
+        ibv_wc wc;
+        while (ibv_poll_cq(self.cq, 1, &wc) == 1) {
+            BOOST_REQUIRE_EQUAL(int{wc.status}, int{IBV_WC_SUCCESS});
+            ++arrived;
+        }
+        while (self.post_receive(16384) == 0) {
+        }
+    };
+    for (int i = 0; i < 60; ++i) {
+        servant sender;
+        additional_pair extra(self, sender);
+        replenish();
+        uint64_t before = arrived;
+        sender.start_sending((i % 2) ? 64 : 12000, 1000000);
+        double give_up = now_ms() + patience_ms;
+        while ((arrived < before + 100 + 37 * static_cast<uint64_t>(i)) &&
+               (now_ms() < give_up)) {
+            replenish();
+        }
+        BOOST_TEST(arrived > before);
+        sender.kill();
+    }
+
+    replenish();
+    servant sender;
+    additional_pair extra(self, sender);
+    sender.start_sending(64, depth);
+    BOOST_TEST(sender.sending_result() == depth);
+    for (uint32_t i = 0; i < depth; ++i) {
+        BOOST_TEST(self.wait_status() == IBV_WC_SUCCESS);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(process_that_may_not_be_reached_gets_no_device)
+{
+    int status = in_child([] {
+        prctl(PR_SET_DUMPABLE, 0);
+        int count = -1;
+        verbs().get_device_list(&count);
+        return count;
+    });
+    BOOST_TEST(status == 0);
 }
 
 BOOST_AUTO_TEST_CASE(threads_share_a_device)

@@ -163,6 +163,18 @@ uint64_t servant::adding_result()
     return get<uint64_t>(m_socket);
 }
 
+void servant::start_sending(uint32_t length, uint32_t count)
+{
+    put(m_socket, 'b');
+    put(m_socket, length);
+    put(m_socket, count);
+}
+
+uint64_t servant::sending_result()
+{
+    return get<uint64_t>(m_socket);
+}
+
 void servant::signal(int number)
 {
     ::kill(m_pid, number);

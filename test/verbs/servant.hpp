@@ -59,6 +59,10 @@ public:
     void start_adding(const address &target, uint32_t count);
     uint64_t adding_result();
 
+    // Sends that many messages, one after the other; returns how many worked.
+    void start_sending(uint32_t length, uint32_t count);
+    uint64_t sending_result();
+
     void signal(int number);
     // Kills it and waits until it is gone.
     void kill();

@@ -76,6 +76,15 @@ uint64_t add(endpoint &self, const address &target, uint32_t count)
     return worked;
 }
 
+uint64_t send_many(endpoint &self, uint32_t length, uint32_t count)
+{
+    uint64_t worked = 0;
+    for (uint32_t i = 0; i < count; ++i) {
+        worked += (self.send(length) == 0) && (self.wait_status() == IBV_WC_SUCCESS);
+    }
+    return worked;
+}
+
 // Takes the arguments of a command off the socket, in order.
 class arguments {
 public:
@@ -185,6 +194,12 @@ void obey(endpoint &self, int socket, char command)
         address target = next;
         uint32_t count = next;
         put(socket, add(self, target, count));
+        break;
+    }
+    case 'b': {
+        uint32_t length = next;
+        uint32_t count  = next;
+        put(socket, send_many(self, length, count));
         break;
     }
     default:
