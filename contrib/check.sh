@@ -1,141 +1,148 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# check.sh - everything that is tested, from a fresh checkout to one closing line.
+# check.sh [--only STAGE[,STAGE...]] - everything that must hold, from a fresh checkout on
+# Debian or Ubuntu to one closing line.
 #
-#   check.sh [--only STAGE[,STAGE...]]
+#   setup     packages, UCX's source, the build
+#   lint      shellcheck on every script, the format of every source file
+#   check     make check: layers, file sizes, units, transport, perftest, MPI, faults
+#   sanitize  the test programs built by clang with Address- and UndefinedBehaviorSanitizer
+#   rxe       the transport between two soft-RoCE devices in a guest kernel
+#   install   what `make install` installs, run from where it was installed
+#   dist      make distcheck
 #
-# Stages: setup lint check sanitize rxe install dist. Each prints what it does, keeps its output in
-# build/logs/ and adds its counts to the closing line "N passed, M failed, K skipped". With CI=true a
-# missing tool or a skipped stage is a failure.
+# The last line is "N passed, M failed, K skipped"; the exit status says whether M is 0.
+# Logs are in build/logs/. With CI=true nothing may be skipped for want of a tool.
 set -euo pipefail
 # shellcheck source=contrib/common.sh
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 stages=setup,lint,check,sanitize,rxe,install,dist
-case ${1:-} in
-    '') ;;
-    --only) stages=${2:?--only takes stages: $stages} ;;
-    *) die "unknown argument '$1', expected --only STAGE[,STAGE...]" ;;
+case "${1:-} $#" in
+    " 0") chosen=$stages ;;
+    "--only 2") chosen=$2 ;;
+    *) die "usage: check.sh [--only STAGE[,STAGE...]], stages: $stages" ;;
 esac
-for stage in ${stages//,/ }; do
-    case $stage in
-        setup | lint | check | sanitize | rxe | install | dist) ;;
-        *) die "unknown stage '$stage', expected some of setup,lint,check,sanitize,rxe,install,dist" ;;
-    esac
+for stage in ${chosen//,/ }; do
+    [[ ,$stages, == *,$stage,* ]] || die "unknown stage '$stage', there are $stages"
 done
-passed=0 failed=0 skipped=0
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 
-# step NAME COMMAND...: one thing that passes or fails as a whole.
-step() {
-    if run_logged "$@"; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-    fi
+passed=0 failed=0 skipped=0
+failures=()
+jobs=-j$(nproc)
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+# read by contrib/test-counts.sh
+export BOOST_TEST_REPORT_LEVEL=short BOOST_TEST_COLOR_OUTPUT=0
+
+# add NAME PASSED FAILED SKIPPED
+add() {
+    passed=$((passed + $2)) failed=$((failed + $3)) skipped=$((skipped + $4))
+    [ "$3" = 0 ] || failures+=("$1: $3")
 }
 
-# count_tests FOLDER: adds what the tests of a build tree counted themselves (Boost.Test, or the closing line of a
-# script); one that counts nothing is one test. FOLDER/*/….trs say which ran.
-count_tests() {
-    local trs log result counts p f s
-    while read -r trs; do
-        log=${trs%.trs}.log
-        result=$(sed -n 's/^:global-test-result: *//p' "$trs")
-        counts=$(awk '
-            match($0, /^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$/) { split($0, n, /[^0-9]+/); p = n[1]; f = n[2]; s = n[3]; own = 1 }
-            /^Running [0-9]+ test cases?\.\.\.$/ { boost += $2 }
-            / failures? (is|are) detected in the test module/ { bad += $2 }
-            END { if (own) print p, f, s; else if (boost) print boost - bad, bad + 0, 0 }' "$log")
-        case $result in
-            PASS) read -r p f s <<<"${counts:-1 0 0}" ;;
-            SKIP) read -r p f s <<<"0 0 1" ;;
-            *) read -r p f s <<<"${counts:-0 1 0}"; [ "$f" != 0 ] || f=1 ;;
-        esac
-        if [ "$result" != PASS ]; then
-            say "    $result ${trs#"$1"/}"
-            [ "$result" = SKIP ] || tail -n 25 "$log" | sed 's/^/    | /'
-        fi
-        passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
-    done < <(find "$1/test" "$1/contrib" -name '*.trs' 2>/dev/null | sort)
+# step NAME COMMAND...: passes or fails as a whole.
+step() {
+    if run_logged "$@"; then add "$1" 1 0 0; else add "$1" 0 1 0; return 1; fi
+}
+
+# counted NAME SECONDS SCRIPT: a test script that ends with the line of totals.
+counted() {
+    local status=0 p=0 f=0 s=0
+    run_logged "$1" env BE_BUILDDIR="$build" BE_SRCDIR="$top" BE_RUN="$build/src/tools/be_run" \
+        BE_MODULEDIR="$build/modules" timeout -k 10 "$2" bash "$top/$3" || status=$?
+    read -r p f s < <(sed -n 's/^\([0-9]*\) passed, \([0-9]*\) failed, \([0-9]*\) skipped$/\1 \2 \3/p' \
+        "$logs/$1.log" | tail -n 1) || f=1
+    [ "$status" = 0 ] || [ "$f" != 0 ] || f=1
+    add "$1" "$p" "$f" "$s"
+}
+
+# suite NAME TREE SECONDS [TESTS]: `make check` in TREE, of all tests or of these.
+suite() {
+    local name=$1 tree=$2 status=0 results=() p f s
+    local arguments=(check ${4:+TESTS="$4"})
+    find "$tree/test" "$tree/contrib" -name '*.trs' -delete 2>/dev/null || true
+    timeout -k 10 "$3" make -C "$tree" "${arguments[@]}" </dev/null 2>&1 |
+        tee "$logs/$name.log" | sed -un 's/^\(PASS\|FAIL\|SKIP\|ERROR\):/    \1/p' || status=$?
+    while read -r result; do
+        results+=("$result")
+        ! grep -qE '^:test-result: (FAIL|ERROR|SKIP)' "$result" ||
+            show_end "${result%.trs}.log" 40
+    done < <(find "$tree/test" "$tree/contrib" -name '*.trs' 2>/dev/null | sort)
+    read -r p f s < <("$top/contrib/test-counts.sh" "${results[@]}")
+    # make did not get as far as its tests, or not to their end
+    if [ "$status" != 0 ] && [ "$f" = 0 ] || [ ${#results[@]} = 0 ]; then
+        f=1
+        show_end "$logs/$name.log" 40
+    fi
+    add "$name" "$p" "$f" "$s"
+}
+
+show_end() {
+    say "    --- the end of $1:"
+    tail -n "$2" "$1" | sed 's/^/    | /'
 }
 
 stage_setup() {
-    say "Setting up (packages, UCX's headers, build)"
-    "$top/contrib/setup.sh" --for check
+    if "$top/contrib/setup.sh" --for check; then add setup 1 0 0; else add setup 0 1 0; return 1; fi
+}
+
+list_scripts() {
+    git ls-files -z | xargs -0 grep -lIE '^#!/bin/(ba)?sh|^# shellcheck shell=' --
 }
 
 stage_lint() {
-    say "Reading the source"
     cd "$top"
     # shellcheck disable=SC2046
-    step shellcheck shellcheck -x $(git ls-files '*.sh' .ci/run contrib/configure-devel contrib/configure-release)
-    step format contrib/format.sh
+    step shellcheck shellcheck -x $(list_scripts) || true
+    step format contrib/format.sh || true
 }
 
 stage_check() {
-    say "Testing the build"
-    cd "$build"
-    find test contrib -name '*.trs' -delete 2>/dev/null || true
-    step build-tests make -j"$(nproc)" check TESTS=
-    run_logged tests make check || true
-    count_tests "$build"
+    step build-tests make -C "$build" "$jobs" check TESTS= || return 0
+    suite tests "$build" 2400
 }
 
-# The parts of the suite that a sanitizer build runs: everything that does not start UCX's or MPI's own programs,
-# which are not built with the sanitizer.
-sanitized='test/unit/% test/engine/% test/control/% test/fuzz/% test/uct/%_test test/verbs/%_test'
+configure_sanitized() {
+    mkdir -p "$build/sanitizers"
+    cd "$build/sanitizers"
+    # clang: a second opinion on the code, and it brings libFuzzer
+    [ -x config.status ] || "$top/configure" CC=clang CXX=clang++ \
+        --enable-asan --enable-ubsan --enable-debug --enable-werror
+}
 
 stage_sanitize() {
-    local tree=$build/asan
-    say "Testing under AddressSanitizer and UndefinedBehaviorSanitizer"
-    mkdir -p "$tree"
-    cd "$tree"
-    [ -x config.status ] || step asan-configure "$top/configure" --enable-asan --enable-ubsan
-    step asan-build make -j"$(nproc)" check TESTS=
-    find . -name '*.trs' -delete
-    run_logged asan-tests make check TESTS="$(make -s print-tests FILTER="$sanitized")" || true
-    count_tests "$tree"
+    local tree=$build/sanitizers
+    step sanitizers-configure configure_sanitized || return 0
+    step sanitizers-build make -C "$tree" "$jobs" check TESTS= || return 0
+    # Scripts start UCX's and MPI's own programs, which have no sanitizer.
+    suite sanitizers "$tree" 1200 "$(make -s -C "$tree" print-tests FILTER_OUT=%.sh)"
 }
 
-# counted NAME SCRIPT: a test script that counts itself in its last line.
-counted() {
-    local p=0 f=1 s=0
-    BE_BUILDDIR=$build BE_SRCDIR=$top BE_RUN=$build/src/tools/be_run run_logged "$1" bash "$top/$2" || true
-    read -r p f s < <(sed -n 's/^\([0-9]*\) passed, \([0-9]*\) failed, \([0-9]*\) skipped$/\1 \2 \3/p' \
-        "$logs/$1.log" | tail -n 1) || true
-    passed=$((passed + ${p:-0})) failed=$((failed + ${f:-1})) skipped=$((skipped + ${s:-0}))
-}
+stage_rxe() { counted rxe 1000 test/rxe/run.sh; }
 
-stage_rxe() {
-    say "Testing on soft-RoCE in a guest kernel"
-    counted rxe test/rxe/run.sh
-}
-
-stage_install() {
-    say "Testing an installation"
-    counted install test/install/run.sh
-}
+stage_install() { counted install 600 test/install/run.sh; }
 
 stage_dist() {
-    say "Building from the release archive"
-    cd "$build"
-    # The archive builds, installs, uninstalls and cleans up; its tests are those that have run above.
-    step distcheck make distcheck \
-        AM_DISTCHECK_CONFIGURE_FLAGS="$("$build/config.status" --config | grep -o -- "--with-ucx-src=[^ ']*" || true) --with-ucx-src=$top/.ucx-src --disable-tests"
+    local programs
+    programs=$(make -s -C "$build" print-tests FILTER_OUT=%.sh)
+    # What is on trial is the packing: the scripts have just run on the same sources.
+    step distcheck timeout -k 10 1500 make -C "$build" "$jobs" distcheck TESTS="$programs" \
+        DISTCHECK_CONFIGURE_FLAGS=--enable-debug || true
 }
 
 start=$SECONDS
-for stage in ${stages//,/ }; do
+mkdir -p "$logs"
+say "ByteExpress for UCX: checking (logs in ${logs#"$PWD"/})"
+for stage in ${chosen//,/ }; do
     before=$SECONDS
-    "stage_$stage"
+    say "$stage"
+    "stage_$stage" || break
     say "  $stage took $((SECONDS - before)) s; so far $passed passed, $failed failed, $skipped skipped"
 done
-say "All stages took $((SECONDS - start)) s"
-if [ "${CI:-}" = true ] && [ "$skipped" != 0 ]; then
-    say "In CI nothing may be skipped: $skipped counted as failed"
-    failed=$((failed + skipped)) skipped=0
-fi
+
+say ""
+say "took $((SECONDS - start)) s"
+for failure in "${failures[@]}"; do say "failed in $failure"; done
 say "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" = 0 ]

@@ -13,3 +13,6 @@ test_tools_info_test_SOURCES = test/tools/info_test.cpp
 test_tools_info_test_CPPFLAGS = \
 	$(AM_CPPFLAGS) $(BOOST_CPPFLAGS) $(VERBS_CPPFLAGS) $(JSON_CFLAGS)
 test_tools_info_test_LDADD = src/tools/libbe_info.la $(FMT_LIBS) $(BOOST_TEST_LIBS) -ldl
+
+TESTS += test/tools/counts.sh
+EXTRA_DIST += test/tools/counts.sh
