@@ -10,6 +10,7 @@
 # Variables: PERF_SERVER, PERF_CLIENT (arrays: what each side is run under, default
 # BE_PREFIX), PERF_HOST (where the client finds the server, default 127.0.0.1).
 
+# shellcheck disable=SC2034 # callers set them
 PERF_SERVER=()
 PERF_CLIENT=()
 PERF_HOST=${PERF_HOST:-127.0.0.1}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "procfs.hpp"
 
+#include <arpa/inet.h>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -44,25 +45,6 @@ std::vector<std::string> descriptors(pid_t pid)
     return targets;
 }
 
-void add_listening(const char *table, const std::set<std::string> &sockets,
-                   std::vector<std::uint16_t> &ports)
-{
-    std::ifstream file(table);
-    std::string line;
-    std::getline(file, line); /* headings */
-    while (std::getline(file, line)) {
-        std::istringstream fields(line);
-        std::string slot, local, remote, state, queues, timer, retransmits, uid, timeout,
-                inode;
-        fields >> slot >> local >> remote >> state >> queues >> timer >> retransmits >>
-                uid >> timeout >> inode;
-        if (state == "0A" && sockets.count("socket:[" + inode + "]") != 0) {
-            const auto port = local.substr(local.rfind(':') + 1);
-            ports.push_back(static_cast<std::uint16_t>(std::stoul(port, nullptr, 16)));
-        }
-    }
-}
-
 } // namespace
 
 Footprint footprint(pid_t pid)
@@ -72,14 +54,31 @@ Footprint footprint(pid_t pid)
             (status_field(pid, "RssAnon") + status_field(pid, "RssShmem")) * KIB};
 }
 
-std::vector<std::uint16_t> listening_ports(pid_t pid)
+std::vector<Listening> listening_sockets(pid_t pid)
 {
-    const auto targets = descriptors(pid);
+    constexpr const char *LISTEN = "0A";
+    const auto targets           = descriptors(pid);
     const std::set<std::string> sockets(targets.begin(), targets.end());
-    std::vector<std::uint16_t> ports;
-    add_listening("/proc/net/tcp", sockets, ports);
-    add_listening("/proc/net/tcp6", sockets, ports);
-    return ports;
+    std::vector<Listening> listening;
+    std::ifstream file("/proc/net/tcp");
+    std::string line;
+    std::getline(file, line); /* headings */
+    while (std::getline(file, line)) {
+        std::istringstream fields(line);
+        std::string slot, local, remote, state, queues, timer, retransmits, uid, timeout,
+                inode;
+        fields >> slot >> local >> remote >> state >> queues >> timer >> retransmits >>
+                uid >> timeout >> inode;
+        if (state == LISTEN && sockets.count("socket:[" + inode + "]") != 0) {
+            /* The kernel prints the address as it lies in memory, the port as a number. */
+            const auto colon = local.find(':');
+            listening.push_back(
+                    {ntohl(static_cast<std::uint32_t>(std::stoul(local, nullptr, 16))),
+                     static_cast<std::uint16_t>(
+                             std::stoul(local.substr(colon + 1), nullptr, 16))});
+        }
+    }
+    return listening;
 }
 
 } // namespace be::test

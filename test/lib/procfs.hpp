@@ -22,8 +22,13 @@ struct Footprint {
 
 Footprint footprint(pid_t pid);
 
-/* TCP ports on which that process listens, IPv4 and IPv6. */
-std::vector<std::uint16_t> listening_ports(pid_t pid);
+/* An IPv4 address and port on which a process listens; both in host order. */
+struct Listening {
+    std::uint32_t address;
+    std::uint16_t port;
+};
+
+std::vector<Listening> listening_sockets(pid_t pid);
 
 } // namespace be::test
 
