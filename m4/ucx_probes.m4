@@ -76,6 +76,8 @@ AC_DEFUN([BE_UCX_PROBES], [
         [], [unsigned long flag = UCT_MD_FLAG_INVALIDATE_RMA; (void)flag;])
     BE_UCX_ACCEPTS([configuration tables are read by their list entry], [BE_CONFIG_FILL_TAKES_ENTRY],
         [], [ucs_config_global_list_entry_t *e = 0; (void)ucs_config_parser_fill_opts((void*)0, e, "", 0);])
+    BE_UCX_ACCEPTS([configuration types have documentation], [BE_CONFIG_HAS_DOC],
+        [], [void *f = (void*)ucs_config_doc_nop; (void)f;])
     BE_UCX_ACCEPTS([UCT_EP_KEEPALIVE_CHECK_PARAM has one argument], [BE_KEEPALIVE_CHECK_1ARG],
         [static ucs_status_t f(unsigned flags) { UCT_EP_KEEPALIVE_CHECK_PARAM(flags); return UCS_OK; }],
         [(void)f;])

@@ -39,6 +39,13 @@
 #include <ucs/time/time.h>
 #include <ucs/vfs/base/vfs_obj.h>
 
+#ifdef BE_CONFIG_HAS_DOC
+#pragma weak ucs_config_doc_nop
+#endif
+#ifdef BE_MPOOL_HAS_PARAMS
+#pragma weak ucs_mpool_params_reset
+#endif
+
 /* ------------------------------------------------------------------- md operations */
 #ifdef BE_MEM_ALLOC_HAS_SYS_DEV
 #define UCT_BE_MEM_ALLOC_DEVICE_ARG ucs_sys_device_t sys_dev,

@@ -43,7 +43,8 @@ test_uct_flow_test_SOURCES  = \
 	$(uct_test_harness) \
 	test/uct/event_test.cpp \
 	test/uct/flush_test.cpp \
-	test/uct/pending_test.cpp
+	test/uct/pending_test.cpp \
+	test/uct/vfs_test.cpp
 
 test_uct_memory_test_CPPFLAGS = $(uct_test_cppflags)
 test_uct_memory_test_LDADD    = $(uct_test_ldadd)
