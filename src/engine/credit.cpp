@@ -53,7 +53,7 @@ void Fabric::execute(Peer &peer, const core::Action &action)
         send_request(peer);
         break;
     case core::Action::return_credit:
-        peer.returns_deferred += action.value;
+        peer.returns_deferred = action.value;
         return_credit(peer);
         break;
     case core::Action::resume: // whoever waits asks can_send() after each progress
@@ -190,6 +190,10 @@ void Fabric::send_answer(Peer &peer)
 void Fabric::return_credit(Peer &peer)
 {
     while (peer.returns_deferred != 0 && peer.state == Peer::State::ready) {
+        if (peer.queued != 0) {
+            peer.returns_deferred = 0; // there is a use for it again
+            return;
+        }
         if (!m_flow.admit_message(peer.index)) {
             peer.returns_deferred = 0; // used meanwhile
             return;

@@ -25,6 +25,9 @@ constexpr std::uint32_t staging_buffers = 4096;
 // The receive queue may grow to this many times its configured capacity, for the floors of many peers.
 constexpr unsigned receive_growth = 2;
 
+// How often the protocol hears of the time: its own default period of activity.
+constexpr std::uint64_t tick_interval_ns = core::FlowConfig{}.active_ns;
+
 unsigned max_receives(const be_fabric_config_t &config)
 {
     return std::min(config.rx_capacity * receive_growth, config.rx_max);
@@ -230,6 +233,9 @@ unsigned Fabric::poll_receives()
         if (m_receives.missing() && (++m_idle_polls % idle_polls_to_refill) == 0) {
             refill_receives();
         }
+        if (m_flow.tick_needed()) {
+            tick(now());
+        }
         return 0;
     }
 
@@ -238,6 +244,7 @@ unsigned Fabric::poll_receives()
     for (int i = 0; i < count; ++i) {
         on_arrival(m_receive_completions[i], time);
     }
+    tick(time);
     if (m_receives.batch_due()) {
         refill_receives();
     }
@@ -245,6 +252,14 @@ unsigned Fabric::poll_receives()
         retry_deferred();
     }
     return static_cast<unsigned>(count);
+}
+
+void Fabric::tick(std::uint64_t time)
+{
+    if (time - m_ticked >= tick_interval_ns) {
+        m_ticked = time;
+        flow_event([&](core::Actions &actions) { m_flow.tick(time, actions); });
+    }
 }
 
 unsigned Fabric::poll_sends()

@@ -166,6 +166,7 @@ private:
     void on_sent(const ibv_wc &wc);
     void retired(Peer &peer, const Slot &slot, be_status_t status);
     void refill_receives();
+    void tick(std::uint64_t time);
     void queue_failure(const char *what);
     void complete(void *completion, be_status_t status);
     std::uint64_t now() const noexcept;
@@ -213,7 +214,7 @@ private:
     void on_arrival(const ibv_wc &wc, std::uint64_t time);
     void on_message(const ibv_wc &wc, Peer *peer, std::uint64_t time);
     void on_notice(Peer &peer, std::uint32_t immediate, std::uint64_t time);
-    void drop_message(void *buffer, Peer *peer, const char *why);
+    void drop_message(void *buffer, Peer *peer, std::uint64_t time, const char *why);
     bool post_notice_receives(unsigned count);
 
     // credit.cpp
@@ -299,6 +300,7 @@ private:
     int m_stashed_receives = 0;
     int m_stashed_sends    = 0;
     unsigned m_idle_polls  = 0;
+    std::uint64_t m_ticked = 0; // when the protocol last heard of the time
 
     std::vector<Peer *> m_draining;
     std::vector<Peer *>

@@ -38,7 +38,7 @@ void Fabric::on_message(const ibv_wc &wc, Peer *peer, std::uint64_t time)
         error = core::decode({payload - core::data_header_size, wc.byte_len}, header);
     }
     if (error != core::DecodeError::none || peer == nullptr) [[unlikely]] {
-        drop_message(buffer, peer,
+        drop_message(buffer, peer, time,
                      wc.status == IBV_WC_SUCCESS ? core::describe(error) :
                                                    verbs::to_string(wc.status));
         return;
@@ -77,8 +77,12 @@ void Fabric::on_message(const ibv_wc &wc, Peer *peer, std::uint64_t time)
     m_receives.release(buffer);
 }
 
-void Fabric::drop_message(void *buffer, Peer *peer, const char *why)
+void Fabric::drop_message(void *buffer, Peer *peer, std::uint64_t time, const char *why)
 {
+    flow_event([&](core::Actions &actions) {
+        m_flow.arrival_unreadable(peer != nullptr ? peer->index : core::no_peer, time,
+                                  actions);
+    });
     m_receives.release(buffer);
     ++m_counters.messages_dropped;
     if (peer != nullptr) {
