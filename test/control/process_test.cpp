@@ -173,11 +173,12 @@ BOOST_AUTO_TEST_CASE(child_starts_afresh_and_leaves_the_parents_connections_alon
 {
     auto node = Node::acquire();
     auto port = node->listen("127.0.0.1");
-    Recorder a(node, port), b(node, port);
-    auto id = a.connect(port, b.identity());
-    b.next(Kind::connect);
-    a.next(Kind::accept);
-    b.next(Kind::ready);
+    auto a    = std::make_unique<Recorder>(node, port);
+    auto b    = std::make_unique<Recorder>(node, port);
+    auto id   = a->connect(port, b->identity());
+    b->next(Kind::connect);
+    a->next(Kind::accept);
+    b->next(Kind::ready);
 
     ChildProcess child([&](Pipe &pipe) {
         bool refused = false;
@@ -187,35 +188,39 @@ BOOST_AUTO_TEST_CASE(child_starts_afresh_and_leaves_the_parents_connections_alon
             refused = (error.code().value() == ECHILD);
         }
         require(refused, "the inherited node still listens");
+
+        // All that uses the inherited node goes, and the node with it.
+        auto target = b->identity();
         node->close(id);
-        a.detach();
-        auto inherited = node.get();
+        a.reset();
+        b.reset();
+        std::weak_ptr<Node> inherited = node;
         node.reset();
+        require(inherited.expired(), "the inherited node is still in use");
 
         auto fresh = Node::acquire();
-        require(fresh.get() != inherited, "acquire() returned the parent's node");
-        auto own = fresh->listen("127.0.0.1");
+        auto own   = fresh->listen("127.0.0.1");
         require(own.port != port.port, "the child listens on the parent's port");
         Recorder mine(fresh, own);
-        mine.connect(port, b.identity());
+        mine.connect(port, target);
         mine.next(Kind::accept);
         pipe.send('c');
         pipe.wait_for_end();
     });
 
     child.pipe().receive<char>();
-    auto from_child = b.next(Kind::connect);
-    b.next(Kind::ready);
+    auto from_child = b->next(Kind::connect);
+    b->next(Kind::ready);
     BOOST_TEST(child.wait() == 0);
-    auto end = b.next(Kind::closed);
+    auto end = b->next(Kind::closed);
     BOOST_TEST(end.id == from_child.id);
     BOOST_CHECK(end.reason == Reason::goodbye);
 
     // The parent's own connection has not noticed anything, and still works.
-    BOOST_TEST(a.is_quiet());
+    BOOST_TEST(a->is_quiet());
     node->close(id);
-    BOOST_CHECK(a.next(Kind::closed).reason == Reason::local);
-    BOOST_CHECK(b.next(Kind::closed).reason == Reason::goodbye);
+    BOOST_CHECK(a->next(Kind::closed).reason == Reason::local);
+    BOOST_CHECK(b->next(Kind::closed).reason == Reason::goodbye);
 }
 
 // The child's copies of the sockets do not keep the parent's connections up.

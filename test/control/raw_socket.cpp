@@ -52,8 +52,14 @@ bool wait_readable(int fd, std::chrono::milliseconds time)
 
 } // namespace
 
-RawSocket::RawSocket(const Address &address) : m_fd(open_socket())
+RawSocket::RawSocket(const Address &address, int receive_buffer) : m_fd(open_socket())
 {
+    if (receive_buffer != 0) {
+        check(::setsockopt(m_fd, SOL_SOCKET, SO_RCVBUF, &receive_buffer,
+                           sizeof(receive_buffer)),
+              "setsockopt");
+    }
+
     auto peer = to_sockaddr(address);
     check(::connect(m_fd, reinterpret_cast<sockaddr *>(&peer), sizeof(peer)), "connect");
 }

@@ -18,8 +18,9 @@ namespace be::control::test {
 
 class RawSocket {
 public:
-    // Connects.
-    explicit RawSocket(const Address &address);
+    // Connects. With `receive_buffer` (bytes), the system keeps little that is not
+    // read.
+    explicit RawSocket(const Address &address, int receive_buffer = 0);
 
     // Takes a connected descriptor over.
     explicit RawSocket(int fd) : m_fd(fd)
