@@ -123,12 +123,10 @@ stage_rxe() { counted rxe 1000 test/rxe/run.sh; }
 
 stage_install() { counted install 600 test/install/run.sh; }
 
+# The release archive builds, installs, uninstalls and cleans up. The tests have just run on the same sources.
 stage_dist() {
-    local programs
-    programs=$(make -s -C "$build" print-tests FILTER_OUT=%.sh)
-    # What is on trial is the packing: the scripts have just run on the same sources.
-    step distcheck timeout -k 10 1500 make -C "$build" "$jobs" distcheck TESTS="$programs" \
-        DISTCHECK_CONFIGURE_FLAGS=--enable-debug || true
+    step distcheck timeout -k 10 1500 make -C "$build" "$jobs" distcheck \
+        DISTCHECK_CONFIGURE_FLAGS=--disable-tests || true
 }
 
 start=$SECONDS
