@@ -37,8 +37,8 @@ else
     launch 16 300 be_mpi_collective
     launch 2 120 be_mpi_onesided
     launch 8 200 be_mpi_onesided
-    launch 2 120 be_mpi_threads
-    launch 4 180 be_mpi_threads
+    launch 2 180 be_mpi_threads
+    launch 4 240 be_mpi_threads
     launch 2 120 be_mpi_unexpected
     launch 4 180 be_mpi_unexpected
 fi
