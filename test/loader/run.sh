@@ -111,12 +111,13 @@ complaints() {
     run 125 "$BE_RUN" --no-such-option true && grep -q -e --no-such-option "$out"
     expect "an unknown option is named" $?
     # Alone, it has no modules beside it; those that configure named may be installed.
-    cp "$BE_RUN" "$BE_TMP/be_run"
-    if run 125 env -u BE_MODULEDIR "$BE_TMP/be_run" true; then
+    mkdir "$BE_TMP/bin"
+    cp "$BE_RUN" "$BE_TMP/bin/be_run"
+    if run 125 env -u BE_MODULEDIR "$BE_TMP/bin/be_run" true; then
         grep -q 'libuct_be' "$out" && grep -qF "$BE_TMP" "$out"
         expect "without modules: says what was sought, and where" $?
     else
-        run 0 env -u BE_MODULEDIR "$BE_TMP/be_run" true
+        run 0 env -u BE_MODULEDIR "$BE_TMP/bin/be_run" true
         expect "a copy of be_run finds the installed modules" $?
     fi
     run 0 "$BE_RUN" --help && grep -q Usage "$out"
