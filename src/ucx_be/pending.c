@@ -132,48 +132,56 @@ static turn_t run_request(uct_be_iface_t *iface, uct_be_ep_t *ep, unsigned *coun
     return TURN_ENDS;
 }
 
-static void take_turn(uct_be_iface_t *iface, uct_be_ep_t *ep, unsigned *count_p)
+/* 1: the turn was cut short for want of resources, and the endpoint still has requests. */
+static int take_turn(uct_be_iface_t *iface, uct_be_ep_t *ep, unsigned *count_p)
 {
     unsigned i;
 
     for (i = 0; (i < REQUESTS_PER_TURN) && !ucs_queue_is_empty(&ep->pending); ++i) {
         /* A failed endpoint's requests run, to meet the error. */
         if ((ep->gate != UCT_BE_GATE_FAILED) && !be_peer_can_send(ep->peer)) {
-            break;
+            return 1;
         }
 
         switch (run_request(iface, ep, count_p)) {
         case TURN_GOES_ON:
-            continue;
-        case TURN_ENDS:
             break;
+        case TURN_ENDS:
+            return 1;
         case TURN_EP_GONE:
-            return;
+            return 0;
         }
-        break;
     }
 
     if (ucs_queue_is_empty(&ep->pending)) {
         leave_turns(ep);
-    } else if (i > 0) {
-        ucs_list_del(&ep->pending_link);
-        ucs_list_add_tail(&iface->pending_eps, &ep->pending_link);
     }
+    return 0;
 }
 
 unsigned uct_be_iface_dispatch_pending(uct_be_iface_t *iface)
 {
     unsigned turns = ucs_list_length(&iface->pending_eps);
     unsigned count = 0;
-    ucs_list_link_t *turn;
+    ucs_list_link_t cut;
+    uct_be_ep_t *ep;
 
-    iface->next_turn = iface->pending_eps.next;
-    for (; (turns > 0) && (iface->next_turn != &iface->pending_eps); --turns) {
-        turn             = iface->next_turn;
-        iface->next_turn = turn->next;
-        take_turn(iface, ucs_container_of(turn, uct_be_ep_t, pending_link), &count);
+    /* Whose turn was cut short is first in the next round: he would fall behind otherwise. */
+    ucs_list_head_init(&cut);
+    for (; (turns > 0) && !ucs_list_is_empty(&iface->pending_eps); --turns) {
+        ep = ucs_list_extract_head(&iface->pending_eps, uct_be_ep_t, pending_link);
+        ucs_list_add_tail(&iface->pending_eps, &ep->pending_link);
+        if (take_turn(iface, ep, &count)) {
+            ucs_list_del(&ep->pending_link);
+            ucs_list_add_tail(&cut, &ep->pending_link);
+        }
     }
-    iface->next_turn = NULL;
+
+    while (!ucs_list_is_empty(&cut)) {
+        ep = ucs_list_tail(&cut, uct_be_ep_t, pending_link);
+        ucs_list_del(&ep->pending_link);
+        ucs_list_add_head(&iface->pending_eps, &ep->pending_link);
+    }
 
     return count;
 }
