@@ -5,7 +5,7 @@
  *   be_ucp_cycles [--cycles N]        default 1000
  *
  * Three kinds: endpoints between two lasting workers, whole contexts, and clients of a listener.
- * After a first part that fills caches and pools, descriptors and threads must not grow at all,
+ * After a first part that fills caches and pools, descriptors and threads must not grow,
  * memory by less than what one leaked connection a cycle would take.
  */
 #include "lib/node.hpp"
@@ -30,6 +30,9 @@ namespace {
 constexpr std::size_t BYTES_A_CYCLE = 1024;
 /* Allocator and page granularity, whatever the number of cycles. */
 constexpr std::size_t SLACK = 1 << 20;
+/* Sockets of the latest connections that the side channel may still be closing: a descriptor left of each
+ * connection would be hundreds. */
+constexpr std::size_t CLOSING = 4;
 
 /* Compares this process with what it was. */
 class Leaks {
@@ -68,7 +71,7 @@ private:
                  std::to_string(m_before.threads) + " -> " +
                  std::to_string(after.threads) + ", resident " +
                  std::to_string(grown / 1024) + " KiB more)";
-        if (after.descriptors > m_before.descriptors ||
+        if (after.descriptors > m_before.descriptors + CLOSING ||
             after.threads > m_before.threads || grown > static_cast<long long>(limit)) {
             throw std::runtime_error("something is left of each connection " + m_note);
         }
