@@ -18,6 +18,7 @@ test_control_control_test_SOURCES = \
 	test/control/hostile_test.cpp \
 	test/control/logger_test.cpp \
 	test/control/main.cpp \
+	test/control/node_rules_test.cpp \
 	test/control/node_test.cpp \
 	test/control/process_test.cpp \
 	test/control/raw_socket.cpp \

@@ -34,7 +34,7 @@ struct Happening {
     std::string detail{};
 };
 
-class Recorder : public Sink {
+class Recorder final : public Sink {
 public:
     // Attaches a new fabric whose control port is `port`.
     Recorder(std::shared_ptr<Node> node, const Address &port,
