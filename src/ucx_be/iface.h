@@ -47,7 +47,7 @@ ucs_status_t uct_be_iface_get_address(uct_iface_h iface, uct_iface_addr_t *addr)
 ucs_status_t uct_be_iface_get_device_address(uct_iface_h iface, uct_device_addr_t *addr);
 int uct_be_iface_is_reachable(const uct_iface_h iface, const uct_device_addr_t *dev_addr,
                               const uct_iface_addr_t *iface_addr);
-#ifdef BE_IS_REACHABLE_V2
+#ifdef UCT_BE_REACHABLE_V2
 int uct_be_iface_is_reachable_v2(const uct_iface_h iface,
                                  const uct_iface_is_reachable_params_t *params);
 #endif

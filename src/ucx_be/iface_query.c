@@ -85,7 +85,7 @@ int uct_be_iface_is_reachable(const uct_iface_h tl_iface,
            be_fabric_is_reachable(iface->fabric, (const uint8_t *)dev_addr, NULL, 0);
 }
 
-#ifdef BE_IS_REACHABLE_V2
+#ifdef UCT_BE_REACHABLE_V2
 int uct_be_iface_is_reachable_v2(const uct_iface_h tl_iface,
                                  const uct_iface_is_reachable_params_t *params)
 {
