@@ -186,8 +186,10 @@ be_status_t Fabric::send_zero_copy(Peer &peer, std::uint8_t am_id, const void *h
     if (!staging) [[unlikely]] {
         return no_staging(peer);
     }
-    std::memcpy(static_cast<std::byte *>(staging.address) + core::data_header_size,
-                header, header_length);
+    if (header_length != 0) {
+        std::memcpy(static_cast<std::byte *>(staging.address) + core::data_header_size,
+                    header, header_length);
+    }
     sges[0] = {reinterpret_cast<std::uint64_t>(staging.address),
                static_cast<std::uint32_t>(core::data_header_size + header_length),
                staging.lkey};
