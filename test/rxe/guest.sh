@@ -56,6 +56,19 @@ no_rnr() {
     fi
 }
 
+# The traffic was theirs: both devices sent packets by the thousand.
+both_sent() {
+    local device sent
+    for device in rxe0 rxe1; do
+        sent=$(cat "/sys/class/infiniband/$device/ports/1/hw_counters/sent_pkts")
+        if [ "$sent" -ge 1000 ]; then
+            be_pass "$device sent $sent packets"
+        else
+            be_fail "$device sent $sent packets only"
+        fi
+    done
+}
+
 pair "tag_lat 8 B" 500 -t tag_lat -s 8
 pair "tag_lat 8 KiB + 1" 100 -t tag_lat -s 8193
 pair "tag_bw 64 KiB" 60 -t tag_bw -s 65536
@@ -65,5 +78,6 @@ pair "get 64 KiB" 60 -t ucp_get -s 65536
 pair "am 8 B, sleeping" 100 -t ucp_am_lat -s 8 -E sleep
 verify
 ring
+both_sent
 no_rnr
 be_finish
