@@ -115,8 +115,10 @@ stage_sanitize() {
     local tree=$build/sanitizers
     step sanitizers-configure configure_sanitized || return 0
     step sanitizers-build make -C "$tree" "$jobs" check TESTS= || return 0
-    # Scripts start UCX's and MPI's own programs, which have no sanitizer.
-    suite sanitizers "$tree" 1200 "$(make -s -C "$tree" print-tests FILTER_OUT=%.sh)"
+    # Scripts start UCX's and MPI's own programs, which have no sanitizer. Left out besides: what trips over
+    # clang's null check in UCX's own macros (test/uct), its vptr check in libstdc++'s error categories
+    # (test/control), and LeakSanitizer between processes that may trace each other (test/verbs).
+    suite sanitizers "$tree" 1200 "$(make -s -C "$tree" print-tests FILTER_OUT='%.sh test/uct/% test/control/% test/verbs/%')"
 }
 
 stage_rxe() { counted rxe 1000 test/rxe/run.sh; }
