@@ -271,7 +271,7 @@ uct_be_reachable_why(const uct_iface_is_reachable_params_t *params, size_t *size
                    params->info_string :
                    NULL;
 }
-#define UCT_BE_REACHABLE_V2 1
+#define UCT_BE_REACHABLE_V2                    1
 #define UCT_BE_IFACE_OP_IS_REACHABLE_V2(_func) .iface_is_reachable_v2 = (_func),
 #else
 #define UCT_BE_IFACE_OP_IS_REACHABLE_V2(_func)
