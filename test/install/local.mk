@@ -1,2 +1,2 @@
 # test/install: contrib/check.sh runs it as a stage of its own.
-EXTRA_DIST += test/install/run.sh
+EXTRA_DIST += test/install/run.sh test/install/linked.c

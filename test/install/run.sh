@@ -44,4 +44,25 @@ for test in tag_lat ucp_put_lat ucp_get ucp_am_lat; do
     perf_pair 60 -f -t "$test" -s 1000 -n 1000 || rc=$?
     be_verdict "ucx_perftest $test" "$rc" 60 "$BE_TMP/server.log" "$BE_TMP/client.log"
 done
+
+# UCX's examples, from that tree.
+rc=0
+BE_RUN=$BE_RUN BE_TEST_TLS=$BE_TEST_TLS be_bounded 300 bash "$BE_SRCDIR/test/examples/run.sh" \
+    >"$BE_TMP/examples.log" 2>&1 </dev/null || rc=$?
+grep -v '^[0-9]* passed, ' "$BE_TMP/examples.log"
+be_totals "$BE_TMP/examples.log" || be_verdict examples "$rc" 300 "$BE_TMP/examples.log"
+
+# An application that links the transport by pkg-config needs no loading at all.
+# shellcheck disable=SC2317 # be_case calls it
+linked() {
+    local pc flags
+    pc=$(find "$root" -path '*/pkgconfig/ucx-be.pc')
+    flags=$(PKG_CONFIG_PATH=$(dirname "$pc") pkg-config --static --cflags --libs \
+        --define-variable=prefix="${pc%/lib*}" ucx-be) || return 1
+    # shellcheck disable=SC2086
+    "${CC:-gcc}" -o "$BE_TMP/linked" "$BE_SRCDIR/test/install/linked.c" $flags && "$BE_TMP/linked"
+}
+export -f linked
+export root BE_TMP BE_SRCDIR
+be_case "linked by pkg-config" 60 bash -c linked
 be_finish
