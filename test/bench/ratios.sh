@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # be beside UCX's rc_verbs, both on the software device, and beside tcp: ucx_perftest in turns, so that
-# whatever else the machine does hits all alike. Prints the medians, their spread and the ratios be ÷ other.
+# whatever else the machine does hits all alike. Prints medians, and the median and spread of the ratios
+# be ÷ other of the rounds.
 #   ratios.sh [--rounds N] [--json FILE]      default 5 rounds
 # Times compare only within one run.
 # shellcheck source=test/lib/harness.sh
@@ -52,11 +53,12 @@ measure() {
     done
     be_pass "$name measured $rounds times"
     for tls in be rc_verbs tcp; do
-        results+=("$name|$better|$tls|$(sort -g "$BE_TMP/$tls.values" | tr '\n' ' ')")
+        results+=("$name|$better|$tls|$(sort -g "$BE_TMP/$tls.values" | tr '\n' ' ')|$(paste \
+            "$BE_TMP/be.values" "$BE_TMP/$tls.values" | awk '{ print $1 / $2 }' | sort -g | tr '\n' ' ')")
     done
 }
 
-measure "tag_lat 8 B (us)" 4 lower -t tag_lat -s 8 -n 50000
+measure "tag_lat 8 B (us)" 4 lower -t tag_lat -s 8 -n 20000
 measure "tag_bw 64 KiB (MB/s)" 6 higher -t tag_bw -s 65536 -n 5000
 measure "tag_bw 1 MiB (MB/s)" 6 higher -t tag_bw -s 1048576 -n 500
 measure "put_lat 8 B (us)" 4 lower -t ucp_put_lat -s 8 -n 20000
@@ -67,17 +69,18 @@ printf '%s\n' "${results[@]}" | awk -F'|' -v rounds="$rounds" -v json="$json" '
     function least(text,   v) { split(text, v, " "); return v[1] }
     function most(text,   n, v) { n = split(text, v, " "); return v[n] }
     BEGIN {
-        printf "\n%-22s %-9s %10s %10s %10s %12s\n", "test (software device)", "transport", "median", "least",
-            "most", "be / it"
+        printf "\n%-22s %-9s %10s %10s %10s   %s\n", "test (software device)", "transport", "median", "least",
+            "most", "be / it: median (least to most)"
     }
     {
-        if ($1 != last) { be = $4; last = $1 }
-        ratio = median(be) / median($4)
-        printf "%-22s %-9s %10.2f %10.2f %10.2f %12.3f %s\n", $1, $3, median($4), least($4), most($4), ratio,
-            ($3 == "be" ? "" : "(" $2 " is better)")
+        ratio = median($5)
+        printf "%-22s %-9s %10.2f %10.2f %10.2f", $1, $3, median($4), least($4), most($4)
+        if ($3 == "be") printf "\n"
+        else printf "   %.3f (%.3f to %.3f), %s is better\n", ratio, least($5), most($5), $2
         if (json)
-            out = out sprintf("%s\n    {\"test\": \"%s\", \"transport\": \"%s\", \"better\": \"%s\", \"median\": %s, \"be_ratio\": %.4f}",
-                              (out ? "," : ""), $1, $3, $2, median($4), ratio)
+            out = out sprintf("%s\n    {\"test\": \"%s\", \"transport\": \"%s\", \"better\": \"%s\", \"median\": %s, " \
+                "\"least\": %s, \"most\": %s, \"be_ratio\": %.4f, \"be_ratio_least\": %.4f, \"be_ratio_most\": %.4f}",
+                (out ? "," : ""), $1, $3, $2, median($4), least($4), most($4), ratio, least($5), most($5))
     }
     END {
         if (json)
