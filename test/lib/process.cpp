@@ -69,6 +69,12 @@ std::optional<int> Process::wait(double seconds)
     return m_status;
 }
 
+void Process::wait_any(const Process &one, const Process &other, double seconds)
+{
+    pollfd entries[2] = {{one.m_pidfd, POLLIN, 0}, {other.m_pidfd, POLLIN, 0}};
+    ::poll(entries, 2, static_cast<int>(seconds * 1000));
+}
+
 void Process::kill()
 {
     if (!m_status) {
@@ -133,12 +139,19 @@ bool run_pair(Report &report, const std::string &name, const PairOptions &option
         const Channel dropped0(std::move(end0)), dropped1(std::move(end1));
     }
 
-    const auto status0 = first.wait(options.seconds);
-    /* Without rank 0 the other end is closed, so rank 1 ends soon. */
+    /* When one ends badly, the other need not wait for it much longer; without rank 0 the other end is
+     * closed, so rank 1 ends soon. */
+    Process::wait_any(first, second, options.seconds);
+    const auto early   = second.wait(0);
+    const bool is_bad  = early && !ended_well(*early, options.rank1_dies);
+    const auto status0 = first.wait(is_bad ? 5 : options.seconds);
     const auto status1 = second.wait(status0 ? 20 : 0);
     std::string trouble;
     if (!status0 || !status1) {
         trouble = std::string(status0 ? "rank 1" : "rank 0") + " does not end";
+        if (is_bad) {
+            trouble += ", rank 1: " + describe_status(*early);
+        }
     } else if (!ended_well(*status0, 0) || !ended_well(*status1, options.rank1_dies)) {
         trouble = "rank 0: " + describe_status(*status0) +
                   ", rank 1: " + describe_status(*status1);

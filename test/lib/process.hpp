@@ -32,6 +32,8 @@ public:
     void signal(int number) const;
     /* The wait status, or nothing after `seconds`. */
     std::optional<int> wait(double seconds);
+    /* Returns when one of the two has ended, or after `seconds`. */
+    static void wait_any(const Process &one, const Process &other, double seconds);
     void kill();
 
 private:
