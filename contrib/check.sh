@@ -131,6 +131,17 @@ stage_dist() {
         DISTCHECK_CONFIGURE_FLAGS=--disable-tests || true
 }
 
+# Every file of the repository is in the release archive, but for git's and CI's own.
+check_archive() {
+    local missing
+    missing=$(comm -23 <(git -C "$top" ls-files | grep -vE '^(\.gitignore|\.ci/)' | sort) \
+        <(tar -tzf "$build"/ucx-be-*.tar.gz | sed 's|^[^/]*/||' | sort))
+    [ -z "$missing" ] || {
+        printf 'not in the archive (EXTRA_DIST):\n%s\n' "$missing"
+        return 1
+    }
+}
+
 start=$SECONDS
 mkdir -p "$logs"
 say "ByteExpress for UCX: checking (logs in ${logs#"$PWD"/})"
