@@ -21,22 +21,20 @@ for name in ucp_hello_world ucp_client_server uct_hello_world; do
 done
 
 # example NAME PROGRAM SERVER-ARGUMENTS -- CLIENT-ARGUMENTS...: the client must exit 0, the server
-# too unless it serves for ever, and the text that is sent must arrive. PORT stands for a free port.
+# too unless it serves for ever, and the text that is sent must arrive. -p PORT is added to both.
 example() {
-    local name=$1 program=$2 port rc=0 server_rc=0 tries server=()
+    local name=$1 program=$2 rc=0 server_rc=0 server=()
     shift 2
-    port=$(perf_port)
     while [ "$1" != -- ]; do
-        server+=("${1/PORT/$port}")
+        server+=("$1")
         shift
     done
     shift
-    be_spawn "${BE_PREFIX[@]}" "$BE_TMP/$program" "${server[@]}" >"$BE_TMP/server.log" 2>&1
-    for ((tries = 0; tries < 1000; tries++)); do
-        ! perf_listening "$be_pid" "$port" || break
-        sleep 0.02 # between two looks at the condition; nothing depends on its length
-    done
-    be_bounded 60 "${BE_PREFIX[@]}" "$BE_TMP/$program" "${@/PORT/$port}" \
+    if ! be_server 20 "$BE_TMP/server.log" "${BE_PREFIX[@]}" "$BE_TMP/$program" "${server[@]}"; then
+        be_fail "$name (the server does not listen)" "$BE_TMP/server.log"
+        return
+    fi
+    be_bounded 60 "${BE_PREFIX[@]}" "$BE_TMP/$program" "$@" -p "$be_port" \
         >"$BE_TMP/client.log" 2>&1 </dev/null || rc=$?
     if [ "$program" = ucp_client_server ]; then
         kill "$be_pid" 2>/dev/null
@@ -55,17 +53,16 @@ example() {
     be_verdict "$name" "$rc" 60 "$BE_TMP/server.log" "$BE_TMP/client.log"
 }
 
-example "ucp_hello_world" ucp_hello_world -p PORT -- -p PORT -n localhost
-example "ucp_hello_world, sleeping" ucp_hello_world -w -p PORT -- -w -p PORT -n localhost
+example "ucp_hello_world" ucp_hello_world -- -n localhost
+example "ucp_hello_world, sleeping" ucp_hello_world -w -- -w -n localhost
 for kind in tag stream am; do
-    example "ucp_client_server $kind" ucp_client_server -c "$kind" -p PORT -- \
-        -c "$kind" -a 127.0.0.1 -p PORT
+    example "ucp_client_server $kind" ucp_client_server -c "$kind" -- -c "$kind" -a 127.0.0.1
 done
 # UCT programs name transport and device themselves.
 if be_is_be; then
     for mode in i b z; do
-        example "uct_hello_world -$mode" uct_hello_world -d lo -t be "-$mode" -p PORT -- \
-            -d lo -t be "-$mode" -p PORT -n localhost
+        example "uct_hello_world -$mode" uct_hello_world -d lo -t be "-$mode" -- \
+            -d lo -t be "-$mode" -n localhost
     done
 fi
 be_finish

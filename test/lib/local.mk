@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# What the system tests share: harness.sh and perftest.sh for scripts, and a library for
-# programs of two processes over UCP.
+# What the system tests share: harness.sh, server.sh and perftest.sh for scripts, and a
+# library for programs of two processes over UCP.
 
 if HAVE_UCX
 check_LTLIBRARIES += test/lib/libbe_systest.la
@@ -28,4 +28,5 @@ endif
 
 EXTRA_DIST += \
 	test/lib/harness.sh \
-	test/lib/perftest.sh
+	test/lib/perftest.sh \
+	test/lib/server.sh

@@ -10,48 +10,17 @@
 # Variables: PERF_SERVER, PERF_CLIENT (arrays: what each side is run under, default
 # BE_PREFIX), PERF_HOST (where the client finds the server, default 127.0.0.1).
 
+# shellcheck source=test/lib/server.sh
+. "$(dirname "${BASH_SOURCE[0]}")/server.sh"
+
 # shellcheck disable=SC2034 # callers set them
 PERF_SERVER=()
 PERF_CLIENT=()
 PERF_HOST=${PERF_HOST:-127.0.0.1}
 
-# A port below the range that the kernel hands out by itself; somebody else may still
-# take it, so callers retry with another when the server cannot bind.
-perf_port() {
-    local low _
-    read -r low _ </proc/sys/net/ipv4/ip_local_port_range
-    [ "$low" -gt 12000 ] || low=32768
-    echo $((10000 + (RANDOM * 32768 + RANDOM) % (low - 10000)))
-}
-
-# perf_listening PID PORT: PID itself holds a listening socket of that port.
-perf_listening() {
-    local inode
-    while read -r inode; do
-        [ -z "$(find "/proc/$1/fd" -lname "socket:\[$inode\]" 2>/dev/null)" ] || return 0
-    done < <(awk -v port=":$(printf %04X "$2")" \
-        '$4 == "0A" && substr($2, length($2) - 4) == port { print $10 }' \
-        /proc/net/tcp /proc/net/tcp6 2>/dev/null)
-    return 1
-}
-
-# perf_server SECONDS: starts a server on a free port: $be_pid, $perf_port_used.
+# perf_server SECONDS: starts a server on a free port: $be_pid, $be_port.
 perf_server() {
-    local attempt tries
-    for attempt in 1 2 3 4 5 6 7 8; do
-        perf_port_used=$(perf_port)
-        be_spawn "${PERF_SERVER[@]}" ucx_perftest -p "$perf_port_used" \
-            >"$BE_TMP/server.log" 2>&1
-        for ((tries = 0; tries < $1 * 50; tries++)); do
-            ! perf_listening "$be_pid" "$perf_port_used" || return 0
-            kill -0 "$be_pid" 2>/dev/null || break
-            sleep 0.02 # between two looks at the condition; nothing depends on its length
-        done
-        be_reap "$be_pid" 1
-        grep -q 'in use' "$BE_TMP/server.log" || break
-        echo "# attempt $attempt: port $perf_port_used was taken"
-    done
-    return 1
+    be_server "$1" "$BE_TMP/server.log" "${PERF_SERVER[@]}" ucx_perftest
 }
 
 perf_pair() {
@@ -61,7 +30,7 @@ perf_pair() {
     [ "${#PERF_CLIENT[@]}" != 0 ] || PERF_CLIENT=("${BE_PREFIX[@]}")
     : >"$BE_TMP/client.log"
     perf_server 20 || return 3
-    be_bounded "$limit" "${PERF_CLIENT[@]}" ucx_perftest "$PERF_HOST" -p "$perf_port_used" \
+    be_bounded "$limit" "${PERF_CLIENT[@]}" ucx_perftest "$PERF_HOST" -p "$be_port" \
         "$@" >"$BE_TMP/client.log" 2>&1 </dev/null || rc=$?
     # A server whose client failed may wait for ever.
     [ "$rc" = 0 ] || kill "$be_pid" 2>/dev/null

@@ -5,69 +5,41 @@
 # and, where installed, perftest. Part of `make check`.
 #
 # Exit status 77 when the programs are not installed (a failure when CI=true).
-set -u -o pipefail
+# shellcheck source=test/lib/harness.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../lib/harness.sh"
+# shellcheck source=test/lib/server.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../lib/server.sh"
 
 library=${SOFTRDMA_LIBRARY:-${BE_MODULEDIR:?names the folder of libsoftrdma.so}/libsoftrdma.so}
 export SOFTRDMA_DOMAIN=pingpong-$$ SOFTRDMA_ONLY=yes
-work=$(mktemp -d "${TMPDIR:-/tmp}/pingpong.XXXXXX") || exit 1
-passed=0 failed=0 port=$((20000 + $$ % 20000))
+BE_TEST_TLS=none # no UCX here
+be_start pingpong
+# The registry of this run's own domain goes too.
+trap 'be_cleanup; rm -f /dev/shm/softrdma*-"$SOFTRDMA_DOMAIN"' EXIT
+be_need ibv_devinfo ibverbs-utils
+be_need ibv_rc_pingpong ibverbs-utils
+soft=(env "LD_PRELOAD=$library")
 
-cleanup() {
-    rm -rf "$work"
-    # The registry of this run's own domain.
-    rm -f /dev/shm/softrdma*-"$SOFTRDMA_DOMAIN"
-}
-trap cleanup EXIT
-
-need() {
-    command -v "$1" >/dev/null && return
-    echo "$1 is not installed (Debian: $2)"
-    [ "${CI:-}" = true ] && exit 1
-    exit 77
-}
-
-result() { # result STATUS NAME
-    if [ "$1" -eq 0 ]; then
-        passed=$((passed + 1))
-        echo "ok - $2"
-    else
-        failed=$((failed + 1))
-        echo "not ok - $2"
-        sed 's/^/  server: /' "$work/server"
-        sed 's/^/  client: /' "$work/client"
-    fi
-}
-
-listening() { # listening PORT: a socket listens there
-    local hex
-    hex=$(printf '%04X' "$1")
-    grep -qE "^ *[0-9]+: [0-9A-F]+:$hex [0-9A-F]+:0000 0A" /proc/net/tcp /proc/net/tcp6 2>/dev/null
+devinfo() {
+    be_bounded 20 "${soft[@]}" ibv_devinfo -v | tee "$BE_TMP/devinfo"
+    grep -q 'hca_id:.*softrdma0' "$BE_TMP/devinfo" && grep -q PORT_ACTIVE "$BE_TMP/devinfo"
 }
 
 pair() { # pair COMMAND ARGUMENT...: a server and a client, both must succeed
-    local server status=0 try
-    port=$((port + 1))
-    LD_PRELOAD=$library timeout 60 "$@" -p $port >"$work/server" 2>&1 &
-    server=$!
-    for ((try = 0; try < 200; try++)); do
-        listening $port && break
-        read -rt 0.05 <> <(:)
-    done
-    LD_PRELOAD=$library timeout 60 "$@" -p $port localhost >"$work/client" 2>&1 || status=1
-    if [ $status -ne 0 ]; then
-        kill "$server" 2>/dev/null
+    local rc=0 server_rc=0
+    if ! be_server 20 "$BE_TMP/server.log" "${soft[@]}" "$@"; then
+        be_fail "$* (the server does not listen)" "$BE_TMP/server.log"
+        return
     fi
-    wait "$server" || status=1
-    result $status "$*"
+    be_bounded 60 "${soft[@]}" "$@" -p "$be_port" localhost >"$BE_TMP/client.log" 2>&1 </dev/null || rc=$?
+    # A server whose client failed may wait for ever.
+    [ "$rc" = 0 ] || kill "$be_pid" 2>/dev/null
+    be_reap "$be_pid" 60 || server_rc=$?
+    [ "$rc" != 0 ] || rc=$server_rc
+    be_verdict "$*" "$rc" 60 "$BE_TMP/server.log" "$BE_TMP/client.log"
 }
 
-need ibv_devinfo ibverbs-utils
-need ibv_rc_pingpong ibverbs-utils
-
-: >"$work/server"
-LD_PRELOAD=$library timeout 20 ibv_devinfo -v >"$work/client" 2>&1 &&
-    grep -q 'hca_id:.*softrdma0' "$work/client" && grep -q PORT_ACTIVE "$work/client"
-result $? ibv_devinfo
+if devinfo >/dev/null; then be_pass ibv_devinfo; else be_fail ibv_devinfo "$BE_TMP/devinfo"; fi
 
 pair ibv_rc_pingpong
 pair ibv_rc_pingpong -e
@@ -84,7 +56,9 @@ pair ibv_srq_pingpong -e
 SOFTRDMA_LINK=eth pair ibv_rc_pingpong -g 0
 SOFTRDMA_LINK=eth pair ibv_ud_pingpong -g 0
 
-if command -v ib_send_lat >/dev/null; then
+if ! command -v ib_send_lat >/dev/null; then
+    be_skip perftest "ib_send_lat is missing (Debian package perftest)"
+else
     pair ib_send_lat -s 8
     pair ib_send_lat -s 8 -e -n 200
     pair ib_send_bw -a
@@ -96,5 +70,4 @@ if command -v ib_send_lat >/dev/null; then
     pair ib_send_bw -b -s 4096 --use-srq
 fi
 
-echo "$passed passed, $failed failed"
-[ $failed -eq 0 ]
+be_finish
