@@ -457,3 +457,8 @@ const char *be_peer_name(const be_peer_t *peer)
 {
     return peer_of(peer).name.c_str();
 }
+
+const char *be_peer_failure(const be_peer_t *peer)
+{
+    return peer_of(peer).why.c_str();
+}

@@ -265,6 +265,9 @@ typedef void (*be_peer_visit_func_t)(void *arg, be_peer_t *peer);
 void be_fabric_visit_peers(be_fabric_t *fabric, be_peer_visit_func_t func, void *arg);
 /* "fabric 1234… at 127.0.0.1:4711", for messages; valid while the peer is. */
 const char *be_peer_name(const be_peer_t *peer);
+/* Why it was lost ("the peer closed the connection"), empty while it was not; valid while the peer is. The engine
+ * itself logs a loss only when there is no reference that peer_failed could be called for. */
+const char *be_peer_failure(const be_peer_t *peer);
 
 #ifdef __cplusplus
 }

@@ -191,6 +191,7 @@ private:
     // failure.cpp
     void fail(Peer &peer, be_status_t status, std::string_view why);
     void depart(Peer &peer);
+    void log_unattended(const Peer &peer) const; // lost, and nobody is there to be told
     void begin_drain(Peer &peer, be_status_t status);
     void expect(Peer &peer);
     unsigned finish_drains();

@@ -23,8 +23,7 @@ void Fabric::fail(Peer &peer, be_status_t status, std::string_view why)
         return;
     }
     ++m_counters.peers_failed;
-    log(peer.references != 0 || peer.wired ? BE_LOG_WARN : BE_LOG_INFO, "{}: lost: {}",
-        peer.name, why);
+    peer.why = why;
     begin_drain(peer, status);
 }
 
@@ -35,8 +34,16 @@ void Fabric::depart(Peer &peer)
     }
     ++m_counters.peers_departed;
     peer.departed = true;
+    peer.why      = "it said goodbye";
     log(BE_LOG_DEBUG, "{}: said goodbye", peer.name);
     begin_drain(peer, BE_ERR_PEER_FAILED);
+}
+
+void Fabric::log_unattended(const Peer &peer) const
+{
+    if (!peer.departed) {
+        log(peer.wired ? BE_LOG_WARN : BE_LOG_INFO, "{}: lost: {}", peer.name, peer.why);
+    }
 }
 
 void Fabric::begin_drain(Peer &peer, be_status_t status)
@@ -127,6 +134,7 @@ void Fabric::finish_drain(Peer &peer)
     peer.state    = Peer::State::dead;
     m_dead.push_back(std::move(m_peers[peer.index])); // the index may be another's now
     if (peer.references == 0) {
+        log_unattended(peer);
         m_free_due = true;
     } else if (!peer.departed || peer.queued != 0 || peer.missed) {
         report(peer);
@@ -160,6 +168,8 @@ unsigned Fabric::report_failures()
     for (Peer *peer : due) {
         if (peer->references != 0) {
             m_callbacks.peer_failed(m_callbacks.arg, peer, peer->status);
+        } else {
+            log_unattended(*peer);
         }
     }
     m_free_due = true;

@@ -63,6 +63,7 @@ public:
     const std::uint32_t index; // in core::Flow
     control::Identity remote; // the token is known only if an endpoint was made here
     std::string name; // for messages
+    std::string why; // it was lost: half a sentence
 
     State state        = State::connecting;
     be_status_t status = BE_OK; // why it cannot be used any more

@@ -2,8 +2,6 @@
 #include "log.h"
 #include "compat.h"
 
-#include <engine/c_api.h>
-
 #include <pthread.h>
 
 enum {
@@ -58,7 +56,7 @@ static ucs_log_level_t log_level_to_ucs(be_log_level_t level)
     return levels[level];
 }
 
-static void log_write(be_log_level_t level, const char *text)
+void uct_be_log(be_log_level_t level, const char *text)
 {
     ucs_log_level_t ucs_level = log_level_to_ucs(level);
     unsigned suppressed       = 0;
@@ -88,7 +86,7 @@ static be_log_level_t log_max_level(void)
 
 void uct_be_log_init(void)
 {
-    be_log_set(log_write, log_max_level());
+    be_log_set(uct_be_log, log_max_level());
 }
 
 void uct_be_log_cleanup(void)

@@ -1,17 +1,30 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Progress and sleep of an interface. */
+#include "devices.h"
 #include "ep.h"
+#include "log.h"
 
-/*
- * Tells the user of endpoints that have failed. The handler may destroy any of them. The engine has
- * said why; what is left to say here is which endpoint, at UCX_BE_FAILURE's level if the user takes
- * care of it, else as the fatal error that it is.
- */
+#include <stdlib.h>
+
+/* Nobody asked to be told of failures, so somebody would wait for ever: one line, and the end. Not UCX's
+ * fatal error, whose backtrace says nothing about a process that died elsewhere. */
+UCS_F_NOINLINE static void give_up(const char *what)
+{
+    ucs_error("be: %s; error handling is off (UCP_ERR_HANDLING_MODE_NONE), so this process ends",
+              what);
+    ucs_log_flush();
+    abort();
+}
+
+/* Tells the user of endpoints that have failed; the handler may destroy any of them. Endpoints to one peer
+ * fail together: it is named once, and each of them at UCX_BE_FAILURE's level. */
 static unsigned report_failures(uct_be_iface_t *iface)
 {
-    unsigned count = 0;
-    ucs_status_t status, handled;
-    char name[UCT_BE_WHY_MAX];
+    const be_peer_t *named = NULL;
+    unsigned count         = 0;
+    char what[2 * UCT_BE_WHY_MAX];
+    const be_peer_t *peer;
+    ucs_status_t status;
     uct_be_ep_t *ep;
 
     while (!ucs_list_is_empty(&iface->failed_eps)) {
@@ -19,12 +32,20 @@ static unsigned report_failures(uct_be_iface_t *iface)
         ucs_list_head_init(&ep->failed_link);
         ++count;
 
+        peer   = ep->peer;
         status = ep->status;
-        ucs_strncpy_zero(name, be_peer_name(ep->peer), sizeof(name));
-        handled = uct_iface_handle_ep_err(&iface->super.super, &ep->super.super, status);
-        ucs_log((handled == UCS_OK) ? iface->super.config.failure_level :
-                                      UCS_LOG_LEVEL_FATAL,
-                "be: endpoint %p to %s: %s", ep, name, ucs_status_string(status));
+        snprintf(what, sizeof(what), "%s: lost: %s", be_peer_name(peer),
+                 be_peer_failure(peer));
+        if (uct_iface_handle_ep_err(&iface->super.super, &ep->super.super, status) !=
+            UCS_OK) {
+            give_up(what);
+        }
+        if (peer != named) {
+            named = peer;
+            uct_be_log(BE_LOG_WARN, what);
+        }
+        ucs_log(iface->super.config.failure_level, "be: endpoint %p failed: %s", ep,
+                ucs_status_string(status));
     }
 
     return count;
