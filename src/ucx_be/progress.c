@@ -10,7 +10,8 @@
  * fatal error, whose backtrace says nothing about a process that died elsewhere. */
 UCS_F_NOINLINE static void give_up(const char *what)
 {
-    ucs_error("be: %s; error handling is off (UCP_ERR_HANDLING_MODE_NONE), so this process ends",
+    ucs_error("be: %s; error handling is off (UCP_ERR_HANDLING_MODE_NONE), so this "
+              "process ends",
               what);
     ucs_log_flush();
     abort();
