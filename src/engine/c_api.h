@@ -147,9 +147,10 @@ typedef struct be_fabric_config {
     size_t rx_headroom; /* bytes in front of every received payload that belong to the upper layer */
     size_t am_alignment; /* (payload + am_align_offset) is aligned to this; 1: anything */
     size_t am_align_offset;
+    int shared; /* several threads use the fabric, each while it holds the upper layer's lock */
 } be_fabric_config_t;
 
-/* Defaults of everything but the last three, for `port`. */
+/* Defaults of everything but the last four, for `port`. */
 void be_fabric_config_defaults(const be_port_info_t *port, be_fabric_config_t *config);
 
 typedef enum be_rx_result {

@@ -100,6 +100,10 @@ Fabric::Fabric(Device &device, std::uint8_t port, const be_fabric_config_t &conf
     m_flow(flow_config(post_first_receives())),
     m_node(control::Node::acquire())
 {
+    if (config.shared) {
+        m_receive_cq.never_yield();
+        m_send_cq.never_yield();
+    }
     learn_max_inline();
     open_event_fd();
     try {

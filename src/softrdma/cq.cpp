@@ -154,7 +154,7 @@ void completion_queue::after_poll(bool any)
         empty = 0;
         return;
     }
-    uint32_t patience = m_owner.config.yield;
+    uint32_t patience = m_yield.load(std::memory_order_relaxed);
     if ((patience != 0) && (++empty >= patience)) {
         empty = 0;
         sched_yield();

@@ -54,6 +54,11 @@ public:
 
     int resize(uint32_t cqe);
 
+    void set_yield(uint32_t polls)
+    {
+        m_yield.store(polls, std::memory_order_relaxed);
+    }
+
     // 0 or EBUSY. Waits for the application to acknowledge its events, then frees the object.
     int destroy();
 
@@ -89,7 +94,8 @@ public:
         current{},
         m_owner(owner),
         m_index(index),
-        m_shared(owner.seg.base()->cqs[index])
+        m_shared(owner.seg.base()->cqs[index]),
+        m_yield(owner.config.yield)
     {
     }
 
@@ -101,6 +107,8 @@ private:
     const uint32_t m_index;
     cq_shared &m_shared;
     std::mutex m_mutex; // pollers
+    std::atomic<uint32_t>
+            m_yield; // empty polls before the processor is given away; 0 never
     bool m_error_raised = false;
 };
 

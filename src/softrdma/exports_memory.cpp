@@ -171,6 +171,22 @@ SOFTRDMA_EXPORT int ibv_resize_cq(ibv_cq *cq, int cqe)
                        EINVAL;
 }
 
+// Polls of this queue, when empty, after which the processor is given away (SOFTRDMA_YIELD is the default); 0
+// never: for a program that polls with a lock of its own held, for which other threads spin. Not part of verbs:
+// look it up with dlsym(). Any thread. 0, EINVAL for a queue of another device.
+extern "C" __attribute__((visibility("default"))) int
+softrdma_cq_set_yield(ibv_cq *cq, uint32_t polls);
+
+SOFTRDMA_EXPORT int softrdma_cq_set_yield(ibv_cq *cq, uint32_t polls)
+{
+    if (!is_ours(cq->context)) {
+        return EINVAL;
+    }
+    SOFTRDMA_CHECK_USABLE(cq->context, EIO);
+    completion_queue::from(cq)->set_yield(polls);
+    return 0;
+}
+
 SOFTRDMA_EXPORT int ibv_destroy_cq(ibv_cq *cq)
 {
     SOFTRDMA_FORWARD_IF(!is_ours(cq->context), ibv_destroy_cq, "IBVERBS_1.1", cq);

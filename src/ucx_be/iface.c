@@ -114,6 +114,7 @@ UCS_CLASS_INIT_FUNC(uct_be_iface_t, uct_md_h uct_md, uct_worker_h worker,
         return status;
     }
 
+    engine_config.shared      = self->super.worker->thread_mode != UCS_THREAD_MODE_SINGLE;
     engine_config.rx_headroom = self->rx_headroom + UCT_BE_RX_PRIVATE_HEADROOM;
     status = uct_be_status(be_fabric_create(md->engine_md, port->port, &engine_config,
                                             &callbacks, &self->fabric));

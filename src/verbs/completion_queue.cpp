@@ -67,7 +67,8 @@ unsigned CompletionChannel::acknowledge() noexcept
 
 CompletionQueue::CompletionQueue(const Context &context, unsigned entries,
                                  const CompletionChannel *channel) :
-    m_handle(context.table(), create_queue(context, entries, channel))
+    m_handle(context.table(), create_queue(context, entries, channel)),
+    m_set_yield(context.table().cq_set_yield)
 {
 }
 

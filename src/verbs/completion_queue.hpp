@@ -51,6 +51,14 @@ public:
         return static_cast<unsigned>(m_handle->cqe);
     }
 
+    // From now on poll() does not give the processor away: the caller holds a lock that others spin for.
+    void never_yield() noexcept
+    {
+        if (m_set_yield != nullptr) {
+            (void)m_set_yield(m_handle.get(), 0);
+        }
+    }
+
     // How many completions were stored (0: none), or -1: the queue itself failed
     // (overrun).
     int poll(std::span<ibv_wc> completions) noexcept
@@ -69,6 +77,7 @@ public:
 
 private:
     Handle<ibv_cq, &Table::destroy_cq> m_handle;
+    int (*m_set_yield)(ibv_cq *cq, uint32_t polls); // null: it never does
 };
 
 // "RNR retry counter exceeded" and so on; never null.

@@ -110,6 +110,7 @@ std::string fill(Table &table, void *library)
     resolver.required(table.ack_async_event, "ibv_ack_async_event", v1_1);
     resolver.required(table.fork_init, "ibv_fork_init", v1_1);
     resolver.optional(table.reg_mr_iova2, "ibv_reg_mr_iova2", v1_8);
+    resolver.optional(table.cq_set_yield, "softrdma_cq_set_yield", "SOFTRDMA_1.0");
     return resolver.missing();
 }
 

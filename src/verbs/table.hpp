@@ -69,6 +69,8 @@ struct Table {
     // Null when the library is too old to have it.
     ibv_mr *(*reg_mr_iova2)(ibv_pd *pd, void *address, size_t length, uint64_t iova,
                             unsigned access);
+    // Null but for the software device: empty polls before poll_cq gives the processor away, 0 never.
+    int (*cq_set_yield)(ibv_cq *cq, uint32_t polls);
 };
 
 // libibverbs.so.1 of the system.

@@ -20,9 +20,12 @@ test_verbs_softrdma_test_SOURCES = \
 	test/verbs/serve.cpp \
 	test/verbs/verbs_api.cpp \
 	test/verbs/verbs_api.hpp \
-	test/verbs/wire.hpp
+	test/verbs/wire.hpp \
+	test/verbs/yield_test.cpp
 test_verbs_softrdma_test_CPPFLAGS = \
 	$(AM_CPPFLAGS) $(VERBS_CPPFLAGS) $(BOOST_CPPFLAGS) -DBOOST_TEST_DYN_LINK
 test_verbs_softrdma_test_LDADD = $(BOOST_TEST_LIBS) -ldl -lpthread
 
 EXTRA_DIST += test/verbs/pingpong.sh
+# The device's calls of sched_yield are counted.
+test_verbs_softrdma_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--export-dynamic-symbol=sched_yield

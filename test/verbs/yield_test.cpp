@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// A poller of an empty queue gives the processor away after its patience, and never when told not to.
+#include <boost/test/unit_test.hpp>
+
+#include "endpoint.hpp"
+
+#include <cerrno>
+#include <dlfcn.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+using namespace softtest;
+
+namespace {
+unsigned yields = 0;
+}
+
+// In place of the C library's, also for the device.
+extern "C" int sched_yield()
+{
+    ++yields;
+    return static_cast<int>(syscall(SYS_sched_yield));
+}
+
+BOOST_AUTO_TEST_SUITE(yield)
+
+BOOST_AUTO_TEST_CASE(after_as_many_empty_polls_as_were_asked_for)
+{
+    endpoint self;
+    const auto set = reinterpret_cast<int (*)(ibv_cq *, uint32_t)>(
+            dlsym(verbs().library, "softrdma_cq_set_yield"));
+    BOOST_REQUIRE(set != nullptr);
+    const auto count = [&](unsigned polls) {
+        ibv_wc completion;
+        yields = 0;
+        while (polls-- != 0) {
+            BOOST_REQUIRE_EQUAL(ibv_poll_cq(self.cq, 1, &completion), 0);
+        }
+        return yields;
+    };
+
+    BOOST_CHECK_EQUAL(set(self.cq, 50), 0);
+    (void)count(50); // whatever there was before
+    BOOST_CHECK_EQUAL(count(500), 10u);
+    BOOST_CHECK_EQUAL(set(self.cq, 0), 0);
+    BOOST_CHECK_EQUAL(count(5000), 0u);
+
+    ibv_context other{};
+    ibv_cq foreign{};
+    foreign.context = &other;
+    BOOST_CHECK_EQUAL(set(&foreign, 1), EINVAL);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
