@@ -17,6 +17,7 @@
 set -euo pipefail
 # shellcheck source=contrib/common.sh
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+help_if_asked "$@"
 
 stages=setup,lint,check,sanitize,rxe,install,dist
 case "${1:-} $#" in

@@ -12,6 +12,16 @@ export LC_ALL=C
 
 say() { printf '%s\n' "$*"; }
 
+# help_if_asked "$@": -h or --help prints the comment at the head of the script.
+help_if_asked() {
+    case ${1:-} in
+        -h | --help)
+            sed -n '/^# SPDX/d; 2,${/^#/!q; s/^# \{0,1\}//p}' "$0" | sed '1{/^$/d}'
+            exit 0
+            ;;
+    esac
+}
+
 die() {
     printf '%s: %s\n' "$(basename "$0")" "$*" >&2
     exit 1

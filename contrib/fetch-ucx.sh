@@ -11,6 +11,7 @@
 set -euo pipefail
 # shellcheck source=contrib/common.sh
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+help_if_asked "$@"
 
 target=$top/.ucx-src
 # Kept inside, to know the version again; apt's word for it, as in 1.13.1-1.

@@ -9,6 +9,8 @@
 set -euo pipefail
 # shellcheck source=contrib/common.sh
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+help_if_asked "$@"
+[ $# = 0 ] || die "takes no arguments, got '$*'"
 
 pairs=3
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1

@@ -10,6 +10,7 @@
 set -euo pipefail
 # shellcheck source=contrib/common.sh
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+help_if_asked "$@"
 
 purpose=try
 while [ $# -gt 0 ]; do

@@ -17,6 +17,7 @@ AC_DEFUN([BE_BOOST], [
 #include <utility> /* std::exchange, which Asio 1.74 forgets in C++20 */
 #include <boost/asio.hpp>]], [[boost::asio::io_context context; context.stop();]],
            [], [BE_MISSING([Boost.Asio 1.74], [libboost-dev], [boost])])
+    BOOST_TEST_CPPFLAGS="$BOOST_CPPFLAGS -DBOOST_TEST_DYN_LINK"
     BOOST_TEST_LIBS="${be_boost_ldflags}-lboost_unit_test_framework"
     AC_ARG_ENABLE([tests],
         [AS_HELP_STRING([--disable-tests], [do not build the tests])],
@@ -24,8 +25,7 @@ AC_DEFUN([BE_BOOST], [
                [AS_VAR_APPEND([be_distcheck_flags], [" --disable-tests"])])],
         [enable_tests=yes])
     AS_IF([test "x$enable_tests" = xyes],
-          [BE_TRY([Boost.Test], [C++], [$BOOST_CPPFLAGS], [$BOOST_TEST_LIBS], [[
-#define BOOST_TEST_DYN_LINK
+          [BE_TRY([Boost.Test], [C++], [$BOOST_TEST_CPPFLAGS], [$BOOST_TEST_LIBS], [[
 #define BOOST_TEST_MODULE probe
 #include <boost/test/unit_test.hpp>
 BOOST_AUTO_TEST_CASE(works) { BOOST_TEST(true); }
@@ -34,6 +34,7 @@ BOOST_AUTO_TEST_CASE(works) { BOOST_TEST(true); }
     --disable-tests)], [boost])])])
     BE_TEST_LIBS=$BOOST_TEST_LIBS
     AC_SUBST([BOOST_CPPFLAGS])
+    AC_SUBST([BOOST_TEST_CPPFLAGS])
     AC_SUBST([BOOST_TEST_LIBS])
     AC_SUBST([BE_TEST_LIBS])
     AM_CONDITIONAL([ENABLE_TESTS], [test "x$enable_tests" = xyes])

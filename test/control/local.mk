@@ -3,7 +3,7 @@
 check_PROGRAMS += test/control/control_test
 TESTS          += test/control/control_test
 test_control_control_test_CPPFLAGS = \
-	$(AM_CPPFLAGS) -DBOOST_TEST_DYN_LINK $(BOOST_CPPFLAGS)
+	$(AM_CPPFLAGS) $(BOOST_TEST_CPPFLAGS)
 test_control_control_test_CXXFLAGS = \
 	$(AM_CXXFLAGS) $(FLATBUFFERS_CFLAGS) $(SODIUM_CFLAGS)
 test_control_control_test_LDADD = \
@@ -18,6 +18,7 @@ test_control_control_test_SOURCES = \
 	test/control/hostile_test.cpp \
 	test/control/logger_test.cpp \
 	test/control/main.cpp \
+	test/control/node_fixture.hpp \
 	test/control/node_rules_test.cpp \
 	test/control/node_test.cpp \
 	test/control/process_test.cpp \

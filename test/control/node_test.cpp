@@ -3,6 +3,7 @@
 // Fabrics of one process that connect through the node, by TCP on loopback.
 
 #include "control/logger.hpp"
+#include "node_fixture.hpp"
 #include "raw_socket.hpp"
 #include "recorder.hpp"
 #include "samples.hpp"
@@ -24,27 +25,6 @@ using namespace be::control;
 using namespace be::control::test;
 using namespace std::chrono_literals;
 using Kind = Happening::Kind;
-
-namespace {
-
-struct NodeFixture {
-    std::shared_ptr<Node> node = Node::acquire();
-    Address port               = node->listen("127.0.0.1");
-
-    std::uint64_t closed(Reason reason)
-    {
-        return node->counters().closed[static_cast<std::size_t>(reason)];
-    }
-};
-
-void expect_established(Recorder &client, Recorder &server)
-{
-    server.next(Kind::connect);
-    client.next(Kind::accept);
-    server.next(Kind::ready);
-}
-
-} // namespace
 
 BOOST_FIXTURE_TEST_SUITE(node, NodeFixture)
 

@@ -3,19 +3,18 @@
 check_PROGRAMS += test/engine/fabric_test
 TESTS          += test/engine/fabric_test
 test_engine_fabric_test_SOURCES  = test/engine/fabric_test.cpp test/engine/world.hpp
-test_engine_fabric_test_CPPFLAGS = $(AM_CPPFLAGS) $(BOOST_CPPFLAGS) -DBOOST_TEST_DYN_LINK
+test_engine_fabric_test_CPPFLAGS = $(AM_CPPFLAGS) $(BOOST_TEST_CPPFLAGS)
 test_engine_fabric_test_LDADD    = src/engine/libbe_engine.la $(BOOST_TEST_LIBS)
 
 check_PROGRAMS += test/engine/parts_test
 TESTS          += test/engine/parts_test
 test_engine_parts_test_SOURCES  = test/engine/parts_test.cpp
-test_engine_parts_test_CPPFLAGS = $(AM_CPPFLAGS) $(BOOST_CPPFLAGS) $(VERBS_CPPFLAGS) -DBOOST_TEST_DYN_LINK
+test_engine_parts_test_CPPFLAGS = $(AM_CPPFLAGS) $(BOOST_TEST_CPPFLAGS) $(VERBS_CPPFLAGS)
 test_engine_parts_test_LDADD    = src/engine/libbe_engine.la $(BOOST_TEST_LIBS)
 
 check_PROGRAMS += test/engine/hostile_test
 TESTS          += test/engine/hostile_test
 test_engine_hostile_test_SOURCES  = test/engine/hostile_test.cpp test/engine/world.hpp \
 	test/fault/attack.cpp test/fault/attack.hpp test/lib/procfs.hpp
-test_engine_hostile_test_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/test $(BOOST_CPPFLAGS) $(VERBS_CPPFLAGS) \
-	-DBOOST_TEST_DYN_LINK
+test_engine_hostile_test_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/test $(BOOST_TEST_CPPFLAGS) $(VERBS_CPPFLAGS)
 test_engine_hostile_test_LDADD    = src/engine/libbe_engine.la $(BOOST_TEST_LIBS)

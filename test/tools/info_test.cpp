@@ -2,7 +2,6 @@
 /*
  * be_info's judgement of what it found, and its three forms of output.
  */
-#define BOOST_TEST_DYN_LINK
 #define BOOST_TEST_MODULE be_info
 #include <boost/test/unit_test.hpp>
 

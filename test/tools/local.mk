@@ -4,14 +4,14 @@
 check_PROGRAMS += test/tools/run_test
 TESTS += test/tools/run_test
 test_tools_run_test_SOURCES = test/tools/run_test.cpp
-test_tools_run_test_CPPFLAGS = $(AM_CPPFLAGS) $(BOOST_CPPFLAGS)
+test_tools_run_test_CPPFLAGS = $(AM_CPPFLAGS) $(BOOST_TEST_CPPFLAGS)
 test_tools_run_test_LDADD = src/tools/libbe_run.la $(FMT_LIBS) $(BOOST_TEST_LIBS) -ldl
 
 check_PROGRAMS += test/tools/info_test
 TESTS += test/tools/info_test
 test_tools_info_test_SOURCES = test/tools/info_test.cpp
 test_tools_info_test_CPPFLAGS = \
-	$(AM_CPPFLAGS) $(BOOST_CPPFLAGS) $(VERBS_CPPFLAGS) $(JSON_CFLAGS)
+	$(AM_CPPFLAGS) $(BOOST_TEST_CPPFLAGS) $(VERBS_CPPFLAGS) $(JSON_CFLAGS)
 test_tools_info_test_LDADD = src/tools/libbe_info.la $(FMT_LIBS) $(BOOST_TEST_LIBS) -ldl
 
 TESTS += test/tools/counts.sh

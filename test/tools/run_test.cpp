@@ -2,7 +2,6 @@
 /*
  * be_run's decisions: which variables, which command line, which folder.
  */
-#define BOOST_TEST_DYN_LINK
 #define BOOST_TEST_MODULE be_run
 #include <boost/test/unit_test.hpp>
 

@@ -5,7 +5,7 @@
 
 if HAVE_UCX
 uct_test_ldadd = $(UCX_LDFLAGS) $(UCT_LIBS) $(BOOST_TEST_LIBS) -ldl
-uct_test_cppflags = $(AM_CPPFLAGS) $(UCX_CPPFLAGS) $(BOOST_CPPFLAGS) -DBOOST_TEST_DYN_LINK
+uct_test_cppflags = $(AM_CPPFLAGS) $(UCX_CPPFLAGS) $(BOOST_TEST_CPPFLAGS)
 uct_test_harness = \
 	test/uct/harness.cpp \
 	test/uct/harness.hpp \

@@ -23,7 +23,7 @@ test_verbs_softrdma_test_SOURCES = \
 	test/verbs/wire.hpp \
 	test/verbs/yield_test.cpp
 test_verbs_softrdma_test_CPPFLAGS = \
-	$(AM_CPPFLAGS) $(VERBS_CPPFLAGS) $(BOOST_CPPFLAGS) -DBOOST_TEST_DYN_LINK
+	$(AM_CPPFLAGS) $(VERBS_CPPFLAGS) $(BOOST_TEST_CPPFLAGS)
 test_verbs_softrdma_test_LDADD = $(BOOST_TEST_LIBS) -ldl -lpthread
 
 EXTRA_DIST += test/verbs/pingpong.sh

@@ -4,7 +4,7 @@
 check_PROGRAMS += test/unit/core/core_test
 TESTS          += test/unit/core/core_test
 test_unit_core_core_test_CPPFLAGS = \
-	-I$(top_srcdir)/src -DBOOST_TEST_DYN_LINK $(BOOST_CPPFLAGS)
+	-I$(top_srcdir)/src $(BOOST_TEST_CPPFLAGS)
 test_unit_core_core_test_LDADD    = src/core/libbe_core.la $(BOOST_TEST_LIBS)
 test_unit_core_core_test_SOURCES  = \
 	test/unit/core/action_test.cpp \

@@ -2,7 +2,7 @@
 
 check_PROGRAMS += test/unit/memory/memory_test
 TESTS          += test/unit/memory/memory_test
-test_unit_memory_memory_test_CPPFLAGS = $(AM_CPPFLAGS) -DBOOST_TEST_DYN_LINK $(BOOST_CPPFLAGS)
+test_unit_memory_memory_test_CPPFLAGS = $(AM_CPPFLAGS) $(BOOST_TEST_CPPFLAGS)
 test_unit_memory_memory_test_LDADD    = src/memory/libbe_memory.la $(BOOST_TEST_LIBS)
 test_unit_memory_memory_test_SOURCES  = \
 	test/unit/memory/arena_random_test.cpp \

@@ -3,7 +3,7 @@
 check_PROGRAMS += test/unit/verbs/verbs_test
 TESTS          += test/unit/verbs/verbs_test test/unit/verbs/symbols.sh
 EXTRA_DIST     += test/unit/verbs/symbols.sh
-test_unit_verbs_verbs_test_CPPFLAGS = $(AM_CPPFLAGS) $(VERBS_CPPFLAGS) -DBOOST_TEST_DYN_LINK $(BOOST_CPPFLAGS)
+test_unit_verbs_verbs_test_CPPFLAGS = $(AM_CPPFLAGS) $(VERBS_CPPFLAGS) $(BOOST_TEST_CPPFLAGS)
 test_unit_verbs_verbs_test_LDADD    = src/verbs/libbe_verbs.la $(BOOST_TEST_LIBS)
 test_unit_verbs_verbs_test_SOURCES  = \
 	test/unit/verbs/discovery_test.cpp \
