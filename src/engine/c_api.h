@@ -166,7 +166,8 @@ typedef struct be_fabric_callbacks {
     /* get_bcopy: the data has arrived. */
     void (*unpack)(void *arg, void *unpack_func, void *unpack_arg, const void *data,
                    size_t length);
-    /* Called once per failed peer, outside any operation; the peer object stays until its last be_peer_put(). */
+    /* Called once per failed peer, outside any operation and after the last of them is complete; the peer object
+     * stays until its last be_peer_put(). */
     void (*peer_failed)(void *arg, be_peer_t *peer, be_status_t status);
 } be_fabric_callbacks_t;
 
