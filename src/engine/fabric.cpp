@@ -202,7 +202,9 @@ void Fabric::open_event_fd()
 unsigned Fabric::progress()
 {
     unsigned events = poll_receives();
-    if (m_sends_outstanding != 0) {
+    // What has arrived goes first: whoever waits for it waits for this function to return.
+    if (m_sends_outstanding != 0 && (events == 0 || ++m_sends_put_off == send_patience)) {
+        m_sends_put_off = 0;
         events += poll_sends();
     }
     if (m_inbox.pending()) {
@@ -234,8 +236,11 @@ unsigned Fabric::poll_receives()
             queue_failure("receive");
         }
         // A few missing receives wait for company, but not for ever.
-        if (m_receives.missing() && (++m_idle_polls % idle_polls_to_refill) == 0) {
-            refill_receives();
+        if ((++m_idle_polls % idle_polls_to_refill) == 0) {
+            (void)now();
+            if (m_receives.missing()) {
+                refill_receives();
+            }
         }
         if (m_flow.tick_needed()) {
             tick(now());
@@ -243,7 +248,7 @@ unsigned Fabric::poll_receives()
         return 0;
     }
 
-    const std::uint64_t time = now();
+    const std::uint64_t time = (++m_batches % batches_per_look) == 0 ? now() : m_now;
 
     for (int i = 0; i < count; ++i) {
         on_arrival(m_receive_completions[i], time);
@@ -278,7 +283,6 @@ unsigned Fabric::poll_sends()
         }
         return 0;
     }
-
 
     for (int i = 0; i < count; ++i) {
         on_sent(m_send_completions[i]);
@@ -428,10 +432,11 @@ const FabricAddress &Fabric::address() const noexcept
     return m_address;
 }
 
-std::uint64_t Fabric::now() const noexcept
+std::uint64_t Fabric::now() noexcept
 {
-    return static_cast<std::uint64_t>(
+    m_now = static_cast<std::uint64_t>(
             std::chrono::steady_clock::now().time_since_epoch().count());
+    return m_now;
 }
 
 } // namespace be::engine

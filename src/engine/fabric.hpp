@@ -122,6 +122,10 @@ private:
     static constexpr unsigned poll_batch = 16; // completions taken at once
     static constexpr unsigned idle_polls_to_refill =
             32; // then fewer receives than a batch are posted
+    static constexpr unsigned batches_per_look =
+            8; // of arrivals, then the clock is read again: that takes a tenth of handling one
+    static constexpr unsigned send_patience =
+            16; // calls of progress() with arrivals, then sends get their turn too
     static constexpr unsigned action_batch = 16;
     static constexpr unsigned bulk_reserve =
             4; // bulk queue slots that notices can count on
@@ -169,7 +173,7 @@ private:
     void tick(std::uint64_t time);
     void queue_failure(const char *what);
     void complete(void *completion, be_status_t status);
-    std::uint64_t now() const noexcept;
+    std::uint64_t now() noexcept; // monotonic, ns
 
     // connection.cpp
     Peer &add_peer(const control::Identity &identity);
@@ -298,10 +302,13 @@ private:
     // Completions taken; those that arm() found wait here for progress().
     std::array<ibv_wc, poll_batch> m_receive_completions;
     std::array<ibv_wc, poll_batch> m_send_completions;
-    int m_stashed_receives = 0;
-    int m_stashed_sends    = 0;
-    unsigned m_idle_polls  = 0;
-    std::uint64_t m_ticked = 0; // when the protocol last heard of the time
+    int m_stashed_receives   = 0;
+    int m_stashed_sends      = 0;
+    unsigned m_idle_polls    = 0;
+    unsigned m_batches       = 0; // of arrivals
+    unsigned m_sends_put_off = 0;
+    std::uint64_t m_now      = 0; // when the clock was last read
+    std::uint64_t m_ticked   = 0; // when the protocol last heard of the time
 
     std::vector<Peer *> m_draining;
     std::vector<Peer *>
