@@ -18,3 +18,9 @@ test_engine_hostile_test_SOURCES  = test/engine/hostile_test.cpp test/engine/wor
 	test/fault/attack.cpp test/fault/attack.hpp test/lib/procfs.hpp
 test_engine_hostile_test_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/test $(BOOST_TEST_CPPFLAGS) $(VERBS_CPPFLAGS)
 test_engine_hostile_test_LDADD    = src/engine/libbe_engine.la $(BOOST_TEST_LIBS)
+
+check_PROGRAMS += test/engine/sleep_test
+TESTS          += test/engine/sleep_test
+test_engine_sleep_test_SOURCES  = test/engine/sleep_test.cpp test/engine/world.hpp
+test_engine_sleep_test_CPPFLAGS = $(AM_CPPFLAGS) $(BOOST_TEST_CPPFLAGS)
+test_engine_sleep_test_LDADD    = src/engine/libbe_engine.la $(BOOST_TEST_LIBS) -lpthread
