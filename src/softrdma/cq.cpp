@@ -17,8 +17,7 @@
 namespace softrdma {
 namespace {
 
-constexpr uint32_t least_entries = 16;
-constexpr uint32_t warm_entries  = 1024;
+constexpr uint32_t warm_entries = 1024;
 
 // The queue pair or SRQ a receive belongs to; both outlive their completions.
 receive_queue *queue_of(process &owner, const completion &entry)
@@ -67,7 +66,7 @@ completion_queue *completion_queue::create(device_context &context, uint32_t cqe
         errno = EINVAL;
         return nullptr;
     }
-    uint32_t capacity = std::max(std::bit_ceil(cqe), least_entries);
+    uint32_t capacity = std::bit_ceil(cqe);
     uint32_t index    = owner.cqs.reserve();
     uint64_t ring     = (index != 0) ? new_ring(owner, capacity) : 0;
     if (ring == 0) {
@@ -225,7 +224,7 @@ int completion_queue::resize(uint32_t wanted)
         return EINVAL;
     }
     std::lock_guard poll_lock(m_mutex);
-    uint32_t capacity = std::max(std::bit_ceil(wanted), least_entries);
+    uint32_t capacity = std::bit_ceil(wanted);
     uint64_t ring     = new_ring(m_owner, capacity);
     if (ring == 0) {
         return ENOMEM;

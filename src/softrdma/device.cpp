@@ -142,8 +142,8 @@ void fill_device_attr(const process &owner, uint32_t index, ibv_device_attr &att
     attr.sys_image_guid   = attr.node_guid;
     attr.max_mr_size      = UINT64_MAX;
     attr.page_size_cap    = 0xfffff000;
-    attr.vendor_id        = 0;
-    attr.vendor_part_id   = 0x5352; // "SR"
+    attr.vendor_id        = 0x025352; // locally administered, "SR"
+    attr.vendor_part_id   = 1;
     attr.hw_ver           = layout_version;
     attr.max_qp           = limits::qps - 2;
     attr.max_qp_wr        = limits::work_requests;

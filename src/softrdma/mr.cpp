@@ -22,7 +22,11 @@ constexpr unsigned supported     = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WR
                                IBV_ACCESS_ZERO_BASED | IBV_ACCESS_HUGETLB |
                                IBV_ACCESS_OPTIONAL_RANGE;
 
-std::atomic<uint32_t> next_tag{1};
+uint32_t next_key(uint32_t index)
+{
+    static std::atomic<uint32_t> next_tag{1};
+    return (index << 8) | (next_tag.fetch_add(1, std::memory_order_relaxed) & 0xff);
+}
 
 // 0 or the errno a registration with these rights fails with.
 int check_access(unsigned access)
@@ -86,9 +90,8 @@ memory_region *memory_region::create(process &owner, ibv_pd *pd, void *addr,
         return nullptr;
     }
 
-    auto region  = std::make_shared<memory_region>(owner, index);
-    uint32_t key = (index << 8) |
-                   (next_tag.fetch_add(1, std::memory_order_relaxed) & 0xff);
+    auto region     = std::make_shared<memory_region>(owner, index);
+    uint32_t key    = next_key(index);
     region->context = pd->context;
     region->pd      = pd;
     region->addr    = addr;
@@ -145,10 +148,11 @@ int memory_region::change(int flags, ibv_pd *new_pd, void *new_addr, size_t new_
         shared.pd = new_pd->handle;
     }
     shared.access = next_access;
-    uint32_t key  = (m_index << 8) |
-                   (next_tag.fetch_add(1, std::memory_order_relaxed) & 0xff);
-    lkey = rkey = key;
-    shared.key.store(key, std::memory_order_release);
+    if (move) {
+        // Who knows the old key would reach other memory than it was given.
+        lkey = rkey = next_key(m_index);
+    }
+    shared.key.store(lkey, std::memory_order_release);
     return 0;
 }
 

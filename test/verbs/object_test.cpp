@@ -29,6 +29,7 @@ BOOST_AUTO_TEST_CASE(device_is_listed_and_described)
     BOOST_TEST(verbs().query_device(self.context, &attr) == 0);
     BOOST_TEST(attr.node_guid == verbs().get_device_guid(list[0]));
     BOOST_TEST(attr.max_srq > 0);
+    BOOST_TEST(attr.vendor_id != 0u);
     verbs().free_device_list(list);
 
     ibv_gid gid;
@@ -157,6 +158,37 @@ BOOST_AUTO_TEST_CASE(region_with_its_own_addresses_and_a_changed_one)
     BOOST_TEST(pair.other.word(0) == 4321u);
     BOOST_TEST(write_from(iova + 16) == IBV_WC_LOC_PROT_ERR);
     BOOST_TEST(verbs().dereg_mr(shifted) == 0);
+}
+
+BOOST_AUTO_TEST_CASE(changed_rights_leave_the_key_as_it_was)
+{
+    options wanted;
+    wanted.memory_access = IBV_ACCESS_LOCAL_WRITE;
+    endpoint self, other(wanted);
+    BOOST_REQUIRE_EQUAL(self.connect(other.own_address()), 0);
+    BOOST_REQUIRE_EQUAL(other.connect(self.own_address()), 0);
+    address known = other.own_address();
+    BOOST_REQUIRE_EQUAL(verbs().rereg_mr(other.mr, IBV_REREG_MR_CHANGE_ACCESS, nullptr,
+                                         nullptr, 0, all_access),
+                        0);
+    BOOST_TEST(other.mr->rkey == known.rkey);
+    BOOST_REQUIRE_EQUAL(self.rdma(IBV_WR_RDMA_WRITE, known, 8), 0);
+    BOOST_TEST(self.wait_status() == IBV_WC_SUCCESS);
+    BOOST_REQUIRE_EQUAL(verbs().rereg_mr(other.mr, IBV_REREG_MR_CHANGE_ACCESS, nullptr,
+                                         nullptr, 0, IBV_ACCESS_LOCAL_WRITE),
+                        0);
+    BOOST_REQUIRE_EQUAL(self.rdma(IBV_WR_RDMA_WRITE, known, 8), 0);
+    BOOST_TEST(self.wait_status() == IBV_WC_REM_ACCESS_ERR);
+}
+
+BOOST_AUTO_TEST_CASE(completion_queue_is_hardly_larger_than_asked_for)
+{
+    endpoint self;
+    BOOST_TEST(self.cq->cqe == self.setup.cqe);
+    BOOST_TEST(verbs().resize_cq(self.cq, 5) == 0);
+    BOOST_TEST(self.cq->cqe == 8);
+    BOOST_TEST(verbs().resize_cq(self.cq, 1) == 0);
+    BOOST_TEST(self.cq->cqe == 1);
 }
 
 BOOST_AUTO_TEST_CASE(resized_queue_keeps_its_completions)
