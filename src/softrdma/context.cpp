@@ -130,6 +130,9 @@ ibv_context *open_context(process &owner, ibv_device *device)
     ops.post_send        = post_send;
     ops.post_recv        = post_recv;
     ops.post_srq_recv    = post_srq_recv;
+    ops.alloc_mw         = alloc_mw;
+    ops.bind_mw          = bind_mw;
+    ops.dealloc_mw       = dealloc_mw;
 
     {
         std::lock_guard lock(list_mutex);
@@ -149,11 +152,13 @@ int close_context(device_context &context)
             qp->close();
         }
     }
+    owner.windows.forget(&context.verbs.context);
     for (const auto &region : owner.mrs.snapshot()) {
-        if (region->context == &context.verbs.context) {
+        if (region->context() == &context.verbs.context) {
             region->close();
         }
     }
+    owner.domains.forget(&context.verbs.context);
     {
         std::lock_guard lock(list_mutex);
         std::erase(list, &context);

@@ -29,8 +29,8 @@ bool local_memory(const queue_pair &qp, const ibv_send_wr &wr, memory_list &resu
         }
         uint64_t addr = sge.addr;
         if ((wr.send_flags & IBV_SEND_INLINE) == 0) {
-            addr = find_memory(qp.owner.seg.base(), sge.lkey, qp.pd_index, rights,
-                               sge.addr, sge.length);
+            addr = find_local_memory(qp.owner.seg.base(), sge.lkey, qp.pd_index, rights,
+                                     sge.addr, sge.length);
             if (addr == 0) {
                 return false;
             }
@@ -108,8 +108,8 @@ outcome remote_access(const operation &op)
     }
     uint64_t addr = 0;
     if (length != 0) {
-        addr = find_memory(op.to.segment, rkey, op.target.pd, access, remote_addr,
-                           length);
+        addr = find_remote_memory(op.to.segment, rkey, op.target.pd, op.target_number(),
+                                  access, remote_addr, length);
         if (addr == 0) {
             op.fail_target(IBV_EVENT_QP_ACCESS_ERR);
             return outcome::failed(IBV_WC_REM_ACCESS_ERR);
@@ -157,6 +157,12 @@ outcome execute(queue_pair &qp, const ibv_send_wr &wr)
 {
     bool datagram = qp.qp_base.qp_type == IBV_QPT_UD;
     process &me   = qp.owner;
+    if ((wr.opcode == IBV_WR_BIND_MW) || (wr.opcode == IBV_WR_LOCAL_INV)) {
+        bool worked = (wr.opcode == IBV_WR_BIND_MW) ?
+                              me.windows.bind(qp, wr) :
+                              me.windows.invalidate(qp, wr.invalidate_rkey);
+        return worked ? outcome::done(0) : outcome::failed(IBV_WC_MW_BIND_ERR);
+    }
     memory_list local;
     if (!local_memory(qp, wr, local)) {
         return outcome::failed(IBV_WC_LOC_PROT_ERR);
@@ -185,7 +191,8 @@ outcome execute(queue_pair &qp, const ibv_send_wr &wr)
     }
 
     operation op{me, qp, wr, local, *to, index, target};
-    if ((wr.opcode == IBV_WR_SEND) || (wr.opcode == IBV_WR_SEND_WITH_IMM)) {
+    if ((wr.opcode == IBV_WR_SEND) || (wr.opcode == IBV_WR_SEND_WITH_IMM) ||
+        (wr.opcode == IBV_WR_SEND_WITH_INV)) {
         return deliver_message(op);
     }
     return remote_access(op);

@@ -18,6 +18,15 @@ process &owner_of(ibv_context *context)
     return *device_context::from(context)->owner;
 }
 
+// An address handle of the application; those of waiting requests are plain copies.
+struct application_handle : address_handle {
+    explicit application_handle(ibv_pd *pd_) : address_handle{}, domain(pd_)
+    {
+    }
+
+    domain_user domain;
+};
+
 } // namespace
 
 SOFTRDMA_EXPORT ibv_srq *ibv_create_srq(ibv_pd *pd, ibv_srq_init_attr *attr)
@@ -119,7 +128,7 @@ SOFTRDMA_EXPORT ibv_ah *ibv_create_ah(ibv_pd *pd, ibv_ah_attr *attr)
         errno = EINVAL;
         return nullptr;
     }
-    auto *ah    = new address_handle{};
+    auto *ah    = new application_handle(pd);
     ah->context = pd->context;
     ah->pd      = pd;
     ah->attr    = *attr;
@@ -130,7 +139,8 @@ SOFTRDMA_EXPORT ibv_ah *ibv_create_ah(ibv_pd *pd, ibv_ah_attr *attr)
 SOFTRDMA_EXPORT int ibv_destroy_ah(ibv_ah *ah)
 {
     SOFTRDMA_FORWARD_IF(!is_ours(ah->context), ibv_destroy_ah, "IBVERBS_1.1", ah);
-    delete address_handle::from(ah);
+    SOFTRDMA_CHECK_USABLE(ah->context, EIO);
+    delete static_cast<application_handle *>(address_handle::from(ah));
     return 0;
 }
 

@@ -155,14 +155,23 @@ struct alignas(64) qp_shared {
     rq_shared rq;
 };
 
+enum class memory_kind : uint32_t {
+    region,
+    window, // type 1
+    bound_window // type 2: for one queue pair
+};
+
+// A memory region or window.
 struct alignas(64) mr_shared {
     std::atomic<uint32_t> key; // 0: not valid
     uint32_t pd;
     uint32_t access;
-    uint32_t reserved;
+    memory_kind kind;
     uint64_t addr;
     uint64_t length;
     uint64_t iova;
+    uint32_t qp_num; // that a bound window is for
+    uint32_t region; // index of what a window opens
 };
 
 // ---- segment ------------------------------------------------------------------------------------

@@ -41,7 +41,11 @@ src_softrdma_libsoftrdma_la_SOURCES = \
 	src/softrdma/log.h \
 	src/softrdma/mr.cpp \
 	src/softrdma/mr.h \
+	src/softrdma/mw.cpp \
+	src/softrdma/mw.h \
 	src/softrdma/operation.h \
+	src/softrdma/pd.cpp \
+	src/softrdma/pd.h \
 	src/softrdma/peer.cpp \
 	src/softrdma/peer.h \
 	src/softrdma/process.cpp \

@@ -20,6 +20,11 @@ struct operation {
     uint32_t target_index;
     qp_shared &target;
 
+    uint32_t target_number() const
+    {
+        return (to.slot << limits::qp_bits) | target_index;
+    }
+
     bool datagram() const
     {
         return target.type == IBV_QPT_UD;

@@ -63,6 +63,7 @@ process::process(const settings &config_, uint64_t seed) :
     cqs(1, limits::cqs, 0),
     srqs(1, limits::srqs, 0),
     mrs(1, limits::mrs, seed * 61),
+    windows(*this),
     contexts(1, 1024, 0)
 {
 }

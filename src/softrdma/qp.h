@@ -13,6 +13,7 @@
 
 #include "events.h"
 #include "execute.h"
+#include "pd.h"
 #include "rq.h"
 
 #include <infiniband/verbs.h>
@@ -83,7 +84,7 @@ public:
     ibv_qp_attr attributes{};
 
     // Only for create(): make_shared needs it.
-    queue_pair(process &owner, uint32_t index);
+    queue_pair(process &owner, ibv_pd *pd, uint32_t index);
     ~queue_pair();
 
 private:
@@ -95,6 +96,7 @@ private:
     void run();
     void store(const ibv_send_wr &wr);
     int check_request(const ibv_send_wr &wr) const;
+    void accept(const ibv_send_wr &wr, ibv_qp_state now);
     void wait_until(uint64_t when);
     void stop_waiting();
     void complete(const ibv_send_wr &wr, ibv_wc_status status, uint32_t bytes);
@@ -117,6 +119,7 @@ private:
     std::mutex m_mutex;
     receive_queue m_receives;
     event_target m_events;
+    domain_user m_domain;
     ibv_qp_init_attr m_init{};
     bool m_open          = true; // until close()
     bool m_error_handled = false; // flushed since it entered the error state

@@ -36,6 +36,16 @@ request_builder::request_builder(queue_pair &qp)
                                 uint64_t add) {
         begin(which, IBV_WR_ATOMIC_FETCH_AND_ADD).wr.atomic = {addr, add, 0, rkey};
     };
+    qp.wr_send_inv = [](ibv_qp_ex *which, uint32_t rkey) {
+        begin(which, IBV_WR_SEND_WITH_INV).invalidate_rkey = rkey;
+    };
+    qp.wr_local_inv = [](ibv_qp_ex *which, uint32_t rkey) {
+        begin(which, IBV_WR_LOCAL_INV).invalidate_rkey = rkey;
+    };
+    qp.wr_bind_mw = [](ibv_qp_ex *which, ibv_mw *mw, uint32_t rkey,
+                       const ibv_mw_bind_info *info) {
+        begin(which, IBV_WR_BIND_MW).bind_mw = {mw, rkey, *info};
+    };
     qp.wr_set_ud_addr     = set_address;
     qp.wr_set_inline_data = [](ibv_qp_ex *which, void *addr, size_t length) {
         ibv_data_buf piece{addr, length};

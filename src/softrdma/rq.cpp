@@ -100,8 +100,8 @@ bool receive_memory(segment_layout *where, const rq_shared &queue, receive_slot 
         if (sge.length == 0) {
             continue;
         }
-        uint64_t addr = find_memory(where, sge.lkey, queue.pd, IBV_ACCESS_LOCAL_WRITE,
-                                    sge.addr, sge.length);
+        uint64_t addr = find_local_memory(where, sge.lkey, queue.pd,
+                                          IBV_ACCESS_LOCAL_WRITE, sge.addr, sge.length);
         if (addr == 0) {
             return false;
         }

@@ -20,6 +20,7 @@ test_verbs_softrdma_test_SOURCES = \
 	test/verbs/serve.cpp \
 	test/verbs/verbs_api.cpp \
 	test/verbs/verbs_api.hpp \
+	test/verbs/window_test.cpp \
 	test/verbs/wire.hpp \
 	test/verbs/yield_test.cpp
 test_verbs_softrdma_test_CPPFLAGS = \
