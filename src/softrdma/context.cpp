@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "context.h"
 
+#include "context_file.h"
 #include "cq.h"
 #include "device.h"
 #include "log.h"
@@ -90,21 +91,24 @@ int query_port(ibv_context *context, uint8_t port, ibv_port_attr *attr, size_t l
     return 0;
 }
 
-ibv_context *open_context(process &owner, ibv_device *device)
+ibv_context *open_context(process &owner, ibv_device *device, int imported_fd)
 {
-    int pipe[2];
-    if (pipe2(pipe, O_CLOEXEC) != 0) {
+    bool imported = imported_fd >= 0;
+    int file = imported ? imported_fd : create_context_file(owner, device_index(device));
+    int pipe[2]    = {-1, -1};
+    bool opened    = (file >= 0) && (pipe2(pipe, O_CLOEXEC) == 0);
+    uint32_t index = opened ? owner.contexts.reserve() : 0;
+    if (index == 0) {
+        int failure = opened ? ENOMEM : errno;
+        for (int fd : {pipe[0], pipe[1], imported ? -1 : file}) {
+            if (fd >= 0) {
+                close(fd);
+            }
+        }
+        errno = failure;
         return nullptr;
     }
     fcntl(pipe[1], F_SETFL, O_NONBLOCK);
-
-    uint32_t index = owner.contexts.reserve();
-    if (index == 0) {
-        close(pipe[0]);
-        close(pipe[1]);
-        errno = ENOMEM;
-        return nullptr;
-    }
     auto created         = std::make_shared<device_context>();
     created->owner       = &owner;
     created->device      = device_index(device);
@@ -118,7 +122,7 @@ ibv_context *open_context(process &owner, ibv_device *device)
     verbs.create_cq_ex             = create_cq_ex;
     verbs.create_qp_ex             = create_qp_ex;
     verbs.context.device           = device;
-    verbs.context.cmd_fd           = -1;
+    verbs.context.cmd_fd           = file;
     verbs.context.async_fd         = pipe[0];
     verbs.context.num_comp_vectors = 1;
     verbs.context.abi_compat       = __VERBS_ABI_IS_EXTENDED;
@@ -163,6 +167,7 @@ int close_context(device_context &context)
         std::lock_guard lock(list_mutex);
         std::erase(list, &context);
     }
+    close(context.verbs.context.cmd_fd);
     close(context.verbs.context.async_fd);
     close(context.async_write);
     pthread_mutex_destroy(&context.verbs.context.mutex);

@@ -3,6 +3,7 @@
 // Exported functions: devices, contexts, ports.
 #include "exports.h"
 
+#include "context_file.h"
 #include "log.h"
 
 #include <algorithm>
@@ -117,7 +118,21 @@ SOFTRDMA_EXPORT int ibv_close_device(ibv_context *context)
 
 SOFTRDMA_EXPORT ibv_context *ibv_import_device(int fd)
 {
-    // A soft device has no descriptor that could be imported: it can only be another's.
+    process *owner  = process::get();
+    uint32_t device = 0;
+    switch (read_context_file(owner, fd, device)) {
+    case context_origin::here:
+        return open_context(*owner, device_entry(*owner, device), fd);
+    case context_origin::elsewhere:
+        SOFTRDMA_LOG(warn,
+                     "descriptor %d is a device of another process: a soft device is "
+                     "imported by the process that opened it only",
+                     fd);
+        errno = EOPNOTSUPP;
+        return nullptr;
+    case context_origin::unknown:
+        break;
+    }
     auto real = SOFTRDMA_REAL(ibv_import_device, "IBVERBS_1.10");
     if (real == nullptr) {
         errno = EOPNOTSUPP;

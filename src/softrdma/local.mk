@@ -15,6 +15,8 @@ src_softrdma_libsoftrdma_la_SOURCES = \
 	src/softrdma/clock.h \
 	src/softrdma/context.cpp \
 	src/softrdma/context.h \
+	src/softrdma/context_file.cpp \
+	src/softrdma/context_file.h \
 	src/softrdma/cq.cpp \
 	src/softrdma/cq.h \
 	src/softrdma/cq_ex.cpp \

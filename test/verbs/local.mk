@@ -1,7 +1,7 @@
 # test/verbs: the semantics of the software device, and other people's programs on it.
 
 check_PROGRAMS += test/verbs/softrdma_test
-TESTS          += test/verbs/softrdma_test test/verbs/pingpong.sh
+TESTS          += test/verbs/softrdma_test test/verbs/pingpong.sh test/verbs/pyverbs.sh
 
 test_verbs_softrdma_test_SOURCES = \
 	test/verbs/connected.hpp \
@@ -10,6 +10,7 @@ test_verbs_softrdma_test_SOURCES = \
 	test/verbs/endpoint.hpp \
 	test/verbs/event_test.cpp \
 	test/verbs/failure_test.cpp \
+	test/verbs/import_test.cpp \
 	test/verbs/main.cpp \
 	test/verbs/message_test.cpp \
 	test/verbs/object_test.cpp \
@@ -27,6 +28,11 @@ test_verbs_softrdma_test_CPPFLAGS = \
 	$(AM_CPPFLAGS) $(VERBS_CPPFLAGS) $(BOOST_TEST_CPPFLAGS)
 test_verbs_softrdma_test_LDADD = $(BOOST_TEST_LIBS) -ldl -lpthread
 
-EXTRA_DIST += test/verbs/pingpong.sh
 # The device's calls of sched_yield are counted.
 test_verbs_softrdma_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--export-dynamic-symbol=sched_yield
+
+EXTRA_DIST += \
+	test/verbs/pingpong.sh \
+	test/verbs/pyverbs.sh \
+	test/verbs/pyverbs.skipped \
+	test/verbs/run_pyverbs.py

@@ -44,6 +44,11 @@
     X(query_qp)               \
     X(destroy_qp)             \
     X(qp_to_qp_ex)            \
+    X(import_device)          \
+    X(import_pd)              \
+    X(unimport_pd)            \
+    X(import_mr)              \
+    X(unimport_mr)            \
     X(create_ah)              \
     X(create_ah_from_wc)      \
     X(destroy_ah)             \
