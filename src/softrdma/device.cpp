@@ -148,8 +148,9 @@ void fill_device_attr(const process &owner, uint32_t index, ibv_device_attr &att
     attr.max_qp           = limits::qps - 2;
     attr.max_qp_wr        = limits::work_requests;
     attr.device_cap_flags = IBV_DEVICE_RC_RNR_NAK_GEN | IBV_DEVICE_CURR_QP_STATE_MOD |
-                            IBV_DEVICE_SYS_IMAGE_GUID | IBV_DEVICE_MEM_WINDOW |
-                            IBV_DEVICE_MEM_WINDOW_TYPE_2B | IBV_DEVICE_MEM_MGT_EXTENSIONS;
+                            IBV_DEVICE_SYS_IMAGE_GUID | IBV_DEVICE_SRQ_RESIZE |
+                            IBV_DEVICE_MEM_WINDOW | IBV_DEVICE_MEM_WINDOW_TYPE_2B |
+                            IBV_DEVICE_MEM_MGT_EXTENSIONS;
     attr.max_sge             = limits::sges;
     attr.max_sge_rd          = limits::sges;
     attr.max_cq              = limits::cqs - 1;

@@ -129,7 +129,10 @@ struct alignas(64) rq_shared {
     uint32_t slot_bytes;
     uint32_t bounces;
     uint64_t fifo; // offset of uint32_t[capacity], slot numbers in posting order
-    uint64_t slots; // offset of receive_slot[capacity], slot_bytes apart
+    // Offsets of receive_slot[], slot_bytes apart, in chunks: a queue that grows does not move its slots. The
+    // first one holds 2^first_chunk, each further one as many as all before it.
+    uint32_t first_chunk;
+    uint64_t slots[limits::slot_chunks];
     uint64_t next; // offset of uint32_t[bounces], the free list of bounce buffers
     uint64_t data; // offset of the bounce buffers
     alignas(64) std::atomic<uint32_t> tail; // next to be posted, the owner's

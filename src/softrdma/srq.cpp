@@ -59,13 +59,17 @@ int shared_receive_queue::modify(const ibv_srq_attr &attr, int mask)
     if ((mask & ~(IBV_SRQ_MAX_WR | IBV_SRQ_LIMIT)) != 0) {
         return EINVAL;
     }
-    if ((mask & IBV_SRQ_MAX_WR) != 0) {
-        return EOPNOTSUPP; // IBV_DEVICE_SRQ_RESIZE is not advertised
+    bool resize    = (mask & IBV_SRQ_MAX_WR) != 0;
+    uint32_t depth = resize ? attr.max_wr : m_receives.depth();
+    if ((depth == 0) || (depth > limits::work_requests) ||
+        ((mask & IBV_SRQ_LIMIT) && (attr.srq_limit > depth))) {
+        return EINVAL;
+    }
+    int failure = resize ? m_receives.resize(depth) : 0;
+    if (failure != 0) {
+        return failure;
     }
     if ((mask & IBV_SRQ_LIMIT) != 0) {
-        if (attr.srq_limit > m_receives.depth()) {
-            return EINVAL;
-        }
         rq_shared &shared = m_receives.shared();
         shared.lock.lock(m_owner.token());
         shared.limit.store(attr.srq_limit, std::memory_order_relaxed);

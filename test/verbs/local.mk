@@ -19,6 +19,7 @@ test_verbs_softrdma_test_SOURCES = \
 	test/verbs/servant.cpp \
 	test/verbs/servant.hpp \
 	test/verbs/serve.cpp \
+	test/verbs/srq_test.cpp \
 	test/verbs/verbs_api.cpp \
 	test/verbs/verbs_api.hpp \
 	test/verbs/window_test.cpp \
