@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "context.h"
 
+#include "clock.h"
 #include "context_file.h"
 #include "cq.h"
 #include "device.h"
@@ -68,6 +69,25 @@ int query_device_ex(ibv_context *context, const ibv_query_device_ex_input *input
     return 0;
 }
 
+// The raw clock is what completions are stamped with.
+int query_rt_values(ibv_context *context, ibv_values_ex *values)
+{
+    if (!is_usable(context)) {
+        return EIO;
+    }
+    uint32_t wanted = values->comp_mask;
+    if ((wanted & ~uint32_t{IBV_VALUES_MASK_RAW_CLOCK}) != 0) {
+        return EINVAL;
+    }
+    values->comp_mask = 0;
+    if (wanted != 0) {
+        values->raw_clock.tv_sec  = 0;
+        values->raw_clock.tv_nsec = static_cast<long>(now_ns());
+        values->comp_mask         = IBV_VALUES_MASK_RAW_CLOCK;
+    }
+    return 0;
+}
+
 // Every live context, for unlock_contexts_after_fork(): a list under its own lock, since a child may find
 // the tables of the parent's process object locked.
 std::mutex list_mutex;
@@ -119,6 +139,7 @@ ibv_context *open_context(process &owner, ibv_device *device, int imported_fd)
     verbs.sz                       = sizeof(verbs);
     verbs.query_port               = query_port;
     verbs.query_device_ex          = query_device_ex;
+    verbs.query_rt_values          = query_rt_values;
     verbs.create_cq_ex             = create_cq_ex;
     verbs.create_qp_ex             = create_qp_ex;
     verbs.context.device           = device;

@@ -78,9 +78,9 @@ void fill_grh(const operation &op, char *grh)
     if (!address.is_global) {
         return;
     }
-    ibv_gid source     = device_gid(op.me, op.qp.device);
+    ibv_gid source     = device_gid(op.me, op.qp.device, address.grh.sgid_index);
     const ibv_gid &gid = address.grh.dgid;
-    if (op.me.config.ethernet) {
+    if (op.me.config.ethernet && is_ipv4(gid)) {
         char *ip       = grh + 20;
         ip[0]          = 0x45;
         ip[1]          = static_cast<char>(address.grh.traffic_class);

@@ -165,11 +165,14 @@ ibv_query_gid(ibv_context *context, uint8_t port, int index, ibv_gid *gid)
     SOFTRDMA_FORWARD_IF(!is_ours(context), ibv_query_gid, "IBVERBS_1.1", context, port,
                         index, gid);
     SOFTRDMA_CHECK_USABLE(context, -1);
-    if ((port != port_number) || (index != 0)) {
+    auto entry = static_cast<uint32_t>(index);
+    if ((port != port_number) || (entry >= gid_table)) {
         errno = EINVAL;
         return -1;
     }
-    *gid = device_gid(*from(context).owner, from(context).device);
+    *gid = (entry < gids) ?
+                   device_gid(*from(context).owner, from(context).device, entry) :
+                   ibv_gid{};
     return 0;
 }
 
@@ -182,11 +185,14 @@ SOFTRDMA_EXPORT int _ibv_query_gid_ex(ibv_context *context, uint32_t port, uint3
     if (flags != 0) {
         return EOPNOTSUPP;
     }
-    if ((port != port_number) || (index != 0)) {
+    if ((port != port_number) || (index >= gid_table)) {
         return EINVAL;
     }
+    if (index >= gids) {
+        return ENODATA;
+    }
     ibv_gid_entry full{};
-    full.gid       = device_gid(*from(context).owner, from(context).device);
+    full.gid       = device_gid(*from(context).owner, from(context).device, index);
     full.gid_index = index;
     full.port_num  = port;
     full.gid_type  = static_cast<uint32_t>(device_gid_type(*from(context).owner));
@@ -200,11 +206,18 @@ SOFTRDMA_EXPORT ssize_t _ibv_query_gid_table(ibv_context *context, ibv_gid_entry
     SOFTRDMA_FORWARD_IF(!is_ours(context), _ibv_query_gid_table, "IBVERBS_1.11", context,
                         entries, count, flags, size);
     SOFTRDMA_CHECK_USABLE(context, -EIO);
-    if (count == 0) {
+    if (count < gids) {
         return -EINVAL;
     }
-    int failure = _ibv_query_gid_ex(context, port_number, 0, entries, flags, size);
-    return (failure == 0) ? 1 : -failure;
+    for (uint32_t i = 0; i < gids; ++i) {
+        auto *entry = reinterpret_cast<ibv_gid_entry *>(
+                reinterpret_cast<char *>(entries) + i * size);
+        int failure = _ibv_query_gid_ex(context, port_number, i, entry, flags, size);
+        if (failure != 0) {
+            return -failure;
+        }
+    }
+    return gids;
 }
 
 // Private to libibverbs, but used by programs (perftest, UCX): not in any header.
@@ -214,12 +227,12 @@ ibv_query_gid_type(ibv_context *context, uint8_t port, unsigned index, int *type
     SOFTRDMA_FORWARD_IF(!is_ours(context), ibv_query_gid_type, "IBVERBS_PRIVATE_34",
                         context, port, index, type);
     SOFTRDMA_CHECK_USABLE(context, -1);
-    if ((port != port_number) || (index != 0)) {
+    if ((port != port_number) || (index >= gid_table)) {
         errno = EINVAL;
         return -1;
     }
-    // Its own numbering: 0 IB or RoCE v1, 1 RoCE v2.
-    *type = from(context).owner->config.ethernet ? 1 : 0;
+    // Its own numbering: 0 IB or RoCE v1, also for an empty entry; 1 RoCE v2.
+    *type = (from(context).owner->config.ethernet && (index < gids)) ? 1 : 0;
     return 0;
 }
 

@@ -66,6 +66,7 @@ struct completion {
     uint32_t queue; // index of the QP or SRQ a receive belongs to
     uint32_t slot; // of the receive; for a send, its sequence number plus one
     uint32_t bounce; // 1 + index of the bounce buffer that holds the data, 0 if none
+    uint64_t time; // now_ns() when it was added, if the queue wants that
 };
 
 // One completion in a ring, published by storing its position plus one in `turn` last.
@@ -89,6 +90,7 @@ struct alignas(64) cq_shared {
     uint32_t tail; // next position to be written
     uint32_t head_seen; // the producers' copy of head
     uint32_t capacity; // power of two
+    uint32_t timed; // completions say when they were added
     int32_t notify_fd; // write end of the completion channel, -1 without one
     uint64_t ring; // offset of cqe[capacity]
     uint64_t channel; // identity of the channel, for caching its descriptor

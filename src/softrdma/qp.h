@@ -45,8 +45,10 @@ public:
     int post_send(ibv_send_wr *wr, ibv_send_wr **bad);
     int post_recv(ibv_recv_wr *wr, ibv_recv_wr **bad);
 
-    // One request, with the lock held.
-    int post_locked(const ibv_send_wr &wr);
+    // One request, with the lock held: 0 or the errno of posting it behind `ahead` others; and posting it, when
+    // that was 0.
+    int check_post(const ibv_send_wr &wr, uint32_t ahead);
+    void accept(const ibv_send_wr &wr);
 
     // 0. Waits for the application to acknowledge its events, then frees the object.
     int destroy();
@@ -66,6 +68,14 @@ public:
         return m_deadline.load(std::memory_order_relaxed);
     }
     void retry();
+
+    bool completes_in(const ibv_cq *cq) const
+    {
+        return (qp_base.send_cq == cq) || (qp_base.recv_cq == cq);
+    }
+
+    // To the error state, with IBV_EVENT_QP_FATAL.
+    void fail();
 
     // Follows up when a peer put the queue pair into the error state.
     void check_remote_error();
@@ -96,7 +106,7 @@ private:
     void run();
     void store(const ibv_send_wr &wr);
     int check_request(const ibv_send_wr &wr) const;
-    void accept(const ibv_send_wr &wr, ibv_qp_state now);
+    void run_or_store(const ibv_send_wr &wr);
     void wait_until(uint64_t when);
     void stop_waiting();
     void complete(const ibv_send_wr &wr, ibv_wc_status status, uint32_t bytes);

@@ -111,7 +111,7 @@ int queue_pair::check_request(const ibv_send_wr &wr) const
     return 0;
 }
 
-int queue_pair::post_locked(const ibv_send_wr &wr)
+int queue_pair::check_post(const ibv_send_wr &wr, uint32_t ahead)
 {
     follow_remote_error();
     ibv_qp_state now = state();
@@ -122,23 +122,26 @@ int queue_pair::post_locked(const ibv_send_wr &wr)
     if (failure != 0) {
         return failure;
     }
-    if (m_posted - m_retired.load(std::memory_order_acquire) >= m_init.cap.max_send_wr) {
-        return ENOMEM;
-    }
-    if (wr.opcode == IBV_WR_BIND_MW) {
-        // From here on by keys: the objects may be gone when it is executed (see mw.h).
-        ibv_send_wr by_key     = wr;
-        const ibv_mr *mr       = wr.bind_mw.bind_info.mr;
-        by_key.invalidate_rkey = (mr != nullptr) ? mr->lkey : 0;
-        accept(by_key, now);
-    } else {
-        accept(wr, now);
-    }
-    return 0;
+    uint32_t used = m_posted - m_retired.load(std::memory_order_acquire);
+    return (used + ahead >= m_init.cap.max_send_wr) ? ENOMEM : 0;
 }
 
-void queue_pair::accept(const ibv_send_wr &wr, ibv_qp_state now)
+void queue_pair::accept(const ibv_send_wr &wr)
 {
+    if (wr.opcode != IBV_WR_BIND_MW) {
+        run_or_store(wr);
+        return;
+    }
+    // From here on by keys: the objects may be gone when it is executed (see mw.h).
+    ibv_send_wr by_key     = wr;
+    const ibv_mr *mr       = wr.bind_mw.bind_info.mr;
+    by_key.invalidate_rkey = (mr != nullptr) ? mr->lkey : 0;
+    run_or_store(by_key);
+}
+
+void queue_pair::run_or_store(const ibv_send_wr &wr)
+{
+    ibv_qp_state now = state();
     if ((now == IBV_QPS_ERR) || (now == IBV_QPS_SQE)) {
         ++m_posted;
         complete(wr, IBV_WC_WR_FLUSH_ERR, 0);
@@ -164,11 +167,12 @@ int queue_pair::post_send(ibv_send_wr *wr, ibv_send_wr **bad)
 {
     std::lock_guard lock(m_mutex);
     for (; wr != nullptr; wr = wr->next) {
-        int failure = post_locked(*wr);
+        int failure = check_post(*wr, 0);
         if (failure != 0) {
             *bad = wr;
             return failure;
         }
+        accept(*wr);
     }
     return 0;
 }

@@ -181,6 +181,16 @@ void queue_pair::check_remote_error()
     follow_remote_error();
 }
 
+void queue_pair::fail()
+{
+    std::lock_guard lock(m_mutex);
+    if (!m_open || (state() == IBV_QPS_RESET) || m_error_handled) {
+        return;
+    }
+    device_context::from(qp_base.context)->raise(IBV_EVENT_QP_FATAL, &m_events);
+    enter_error();
+}
+
 void queue_pair::reset()
 {
     set_state(IBV_QPS_RESET);

@@ -1,14 +1,17 @@
 # test/verbs: the semantics of the software device, and other people's programs on it.
 
 check_PROGRAMS += test/verbs/softrdma_test
-TESTS          += test/verbs/softrdma_test test/verbs/pingpong.sh test/verbs/pyverbs.sh
+TESTS          += test/verbs/softrdma_test test/verbs/devices.sh test/verbs/pingpong.sh \
+	test/verbs/pyverbs.sh
 
 test_verbs_softrdma_test_SOURCES = \
+	test/verbs/address_test.cpp \
 	test/verbs/connected.hpp \
 	test/verbs/datagram_test.cpp \
 	test/verbs/endpoint.cpp \
 	test/verbs/endpoint.hpp \
 	test/verbs/event_test.cpp \
+	test/verbs/extended_test.cpp \
 	test/verbs/failure_test.cpp \
 	test/verbs/import_test.cpp \
 	test/verbs/main.cpp \
@@ -19,6 +22,8 @@ test_verbs_softrdma_test_SOURCES = \
 	test/verbs/servant.cpp \
 	test/verbs/servant.hpp \
 	test/verbs/serve.cpp \
+	test/verbs/site.cpp \
+	test/verbs/site.hpp \
 	test/verbs/srq_test.cpp \
 	test/verbs/verbs_api.cpp \
 	test/verbs/verbs_api.hpp \
@@ -33,6 +38,7 @@ test_verbs_softrdma_test_LDADD = $(BOOST_TEST_LIBS) -ldl -lpthread
 test_verbs_softrdma_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--export-dynamic-symbol=sched_yield
 
 EXTRA_DIST += \
+	test/verbs/devices.sh \
 	test/verbs/pingpong.sh \
 	test/verbs/pyverbs.sh \
 	test/verbs/pyverbs.skipped \

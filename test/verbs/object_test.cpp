@@ -19,24 +19,18 @@ BOOST_AUTO_TEST_CASE(device_is_listed_and_described)
     int count         = 0;
     ibv_device **list = verbs().get_device_list(&count);
     BOOST_REQUIRE(list != nullptr);
-    BOOST_TEST(count == 1);
-    BOOST_TEST(list[1] == nullptr);
-    BOOST_TEST(strcmp(verbs().get_device_name(list[0]), "softrdma0") == 0);
-    BOOST_TEST(verbs().get_device_guid(list[0]) != 0u);
+    BOOST_TEST(count >= 1);
+    BOOST_TEST(list[count] == nullptr);
 
     endpoint self;
     ibv_device_attr attr;
     BOOST_TEST(verbs().query_device(self.context, &attr) == 0);
-    BOOST_TEST(attr.node_guid == verbs().get_device_guid(list[0]));
+    BOOST_TEST(attr.node_guid == verbs().get_device_guid(self.context->device));
     BOOST_TEST(attr.max_srq > 0);
     BOOST_TEST(attr.vendor_id != 0u);
     verbs().free_device_list(list);
 
-    ibv_gid gid;
     __be16 pkey;
-    BOOST_TEST(verbs().query_gid(self.context, 1, 0, &gid) == 0);
-    BOOST_TEST(verbs().query_gid(self.context, 1, 1, &gid) == -1);
-    BOOST_TEST(verbs().query_gid(self.context, 2, 0, &gid) == -1);
     BOOST_TEST(verbs().query_pkey(self.context, 1, 0, &pkey) == 0);
     BOOST_TEST(pkey == 0xffff);
     BOOST_TEST(strcmp(verbs().wc_status_str(IBV_WC_RNR_RETRY_EXC_ERR),
@@ -215,73 +209,6 @@ BOOST_AUTO_TEST_CASE(resized_queue_keeps_its_completions)
         BOOST_TEST(wc->wr_id == i);
     }
     BOOST_TEST(verbs().resize_cq(pair.self.cq, 16) == 0);
-}
-
-BOOST_AUTO_TEST_CASE(extended_interfaces)
-{
-    endpoint self;
-    servant other;
-    verbs_context *extended = verbs_get_ctx(self.context);
-    ibv_cq_init_attr_ex cq_attr{};
-    cq_attr.cqe      = 64;
-    cq_attr.wc_flags = IBV_WC_STANDARD_FLAGS;
-    ibv_cq_ex *cq    = extended->create_cq_ex(self.context, &cq_attr);
-    BOOST_REQUIRE(cq != nullptr);
-
-    ibv_qp_init_attr_ex attr{};
-    attr.send_cq = attr.recv_cq = ibv_cq_ex_to_cq(cq);
-    attr.cap                    = {16, 16, 2, 2, 64};
-    attr.qp_type                = IBV_QPT_RC;
-    attr.comp_mask              = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
-    attr.pd                     = self.pd;
-    attr.send_ops_flags         = IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_SEND |
-                          IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD;
-    ibv_qp *old_qp = self.qp;
-    self.qp        = extended->create_qp_ex(self.context, &attr);
-    BOOST_REQUIRE(self.qp != nullptr);
-    BOOST_REQUIRE_EQUAL(self.connect(other.where()), 0);
-    BOOST_REQUIRE_EQUAL(other.connect(self.own_address()), 0);
-    BOOST_REQUIRE_EQUAL(other.post_receive(64, 64), 0);
-
-    ibv_qp_ex *qp = verbs().qp_to_qp_ex(self.qp);
-    BOOST_REQUIRE(qp != nullptr);
-    uint64_t inlined = 7;
-    self.word(0)     = 35;
-    ibv_wr_start(qp);
-    qp->wr_id    = 1;
-    qp->wr_flags = IBV_SEND_SIGNALED;
-    ibv_wr_rdma_write(qp, other.where().rkey, other.where().memory);
-    ibv_wr_set_sge(qp, self.mr->lkey, reinterpret_cast<uint64_t>(self.buffer), 8);
-    qp->wr_id = 2;
-    ibv_wr_send(qp);
-    ibv_wr_set_inline_data(qp, &inlined, sizeof(inlined));
-    qp->wr_id = 3;
-    ibv_wr_atomic_fetch_add(qp, other.where().rkey, other.where().memory, 7);
-    ibv_wr_set_sge(qp, self.mr->lkey, reinterpret_cast<uint64_t>(self.buffer + 8), 8);
-    BOOST_REQUIRE_EQUAL(ibv_wr_complete(qp), 0);
-    ibv_wr_start(qp);
-    ibv_wr_send(qp);
-    ibv_wr_abort(qp);
-
-    BOOST_TEST(other.wait().byte_len == 8u);
-    BOOST_TEST(other.word(64) == 7u);
-    BOOST_TEST(other.word(0) == 42u);
-    BOOST_TEST(self.word(8) == 35u);
-
-    ibv_poll_cq_attr poll{};
-    BOOST_REQUIRE_EQUAL(ibv_start_poll(cq, &poll), 0);
-    BOOST_TEST(cq->wr_id == 1u);
-    BOOST_TEST(ibv_wc_read_opcode(cq) == IBV_WC_RDMA_WRITE);
-    BOOST_TEST(ibv_next_poll(cq) == 0);
-    BOOST_TEST(cq->wr_id == 2u);
-    BOOST_TEST(ibv_next_poll(cq) == 0);
-    BOOST_TEST(ibv_wc_read_opcode(cq) == IBV_WC_FETCH_ADD);
-    BOOST_TEST(ibv_next_poll(cq) == ENOENT);
-    ibv_end_poll(cq);
-
-    BOOST_TEST(verbs().destroy_qp(self.qp) == 0);
-    BOOST_TEST(verbs().destroy_cq(ibv_cq_ex_to_cq(cq)) == 0);
-    self.qp = old_qp;
 }
 
 BOOST_AUTO_TEST_CASE(what_is_not_supported_says_so)

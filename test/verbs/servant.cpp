@@ -39,8 +39,10 @@ servant::servant(const options &wanted)
         _exit(127);
     }
     close(ends[1]);
-    m_socket = ends[0];
-    put(m_socket, wanted);
+    m_socket       = ends[0];
+    options theirs = wanted;
+    theirs.servant = true;
+    put(m_socket, theirs);
     m_address = get<address>(m_socket);
 }
 
