@@ -100,7 +100,8 @@ outcome remote_access(const operation &op)
 
     // What the queue pair does not allow at all is an invalid request; what the key does not, an
     // access error.
-    if (((op.target.access & access) == 0) ||
+    bool answered = atomic || (wr.opcode == IBV_WR_RDMA_READ);
+    if (((op.target.access & access) == 0) || (answered && (op.target.rd_atomic == 0)) ||
         (atomic && (remote_addr % sizeof(uint64_t) != 0)) ||
         (atomic && (op.local.length < sizeof(uint64_t)))) {
         op.fail_target(IBV_EVENT_QP_REQ_ERR);
@@ -141,6 +142,14 @@ void operation::fail_target(ibv_event_type event) const
     fail_target();
 }
 
+void operation::report_contact() const
+{
+    uint32_t none = contact_none;
+    if (!datagram() && target.contact.compare_exchange_strong(none, contact_made)) {
+        to.ring_doorbell(me.reg.entry(to.slot).doorbell_fd);
+    }
+}
+
 void operation::fail_target() const
 {
     uint32_t state = target.state.load(std::memory_order_acquire);
@@ -162,6 +171,9 @@ outcome execute(queue_pair &qp, const ibv_send_wr &wr)
                               me.windows.bind(qp, wr) :
                               me.windows.invalidate(qp, wr.invalidate_rkey);
         return worked ? outcome::done(0) : outcome::failed(IBV_WC_MW_BIND_ERR);
+    }
+    if (writes_locally(wr.opcode) && (qp.attributes.max_rd_atomic == 0)) {
+        return outcome::failed(IBV_WC_LOC_QP_OP_ERR);
     }
     memory_list local;
     if (!local_memory(qp, wr, local)) {
@@ -191,6 +203,7 @@ outcome execute(queue_pair &qp, const ibv_send_wr &wr)
     }
 
     operation op{me, qp, wr, local, *to, index, target};
+    op.make_contact();
     if ((wr.opcode == IBV_WR_SEND) || (wr.opcode == IBV_WR_SEND_WITH_IMM) ||
         (wr.opcode == IBV_WR_SEND_WITH_INV)) {
         return deliver_message(op);

@@ -143,6 +143,13 @@ struct alignas(64) rq_shared {
 
 // ---- queue pairs and memory regions -------------------------------------------------------------
 
+// Whether a peer reached a queue pair before it was told that it may send.
+enum contact_state : uint32_t {
+    contact_none,
+    contact_made, // to be reported as IBV_EVENT_COMM_EST
+    contact_reported
+};
+
 struct alignas(64) qp_shared {
     std::atomic<uint32_t> state; // ibv_qp_state; RESET also while the QP does not exist
     uint32_t type;
@@ -156,7 +163,9 @@ struct alignas(64) qp_shared {
     uint32_t access;
     uint32_t min_rnr_timer;
     uint32_t rq_psn;
+    uint32_t rd_atomic; // READs and atomics it answers at a time
     std::atomic<uint32_t> cause; // 1 + async event that moved it to error, 0 if none
+    std::atomic<uint32_t> contact; // a contact_state
     rq_shared rq;
 };
 

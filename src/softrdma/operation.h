@@ -30,11 +30,22 @@ struct operation {
         return target.type == IBV_QPT_UD;
     }
 
+    // Tells the owner of a target queue pair in RTR that its peer is there.
+    void make_contact() const
+    {
+        if (target.state.load(std::memory_order_relaxed) == IBV_QPS_RTR) {
+            report_contact();
+        }
+    }
+
     // Moves the target queue pair to the error state and reports `event` to its owner.
     void fail_target(ibv_event_type event) const;
 
     // The same without an event: the owner finds an error completion.
     void fail_target() const;
+
+    // The slow part of make_contact().
+    void report_contact() const;
 };
 
 // SEND: claims a receive, delivers and completes it.

@@ -179,7 +179,7 @@ void process::handle_attention()
         srq->check_limit();
     }
     for (const auto &qp : qps.snapshot()) {
-        qp->check_remote_error();
+        qp->check_reports();
     }
 }
 

@@ -127,6 +127,7 @@ queue_pair *queue_pair::create(device_context &context, ibv_pd *pd,
     shared.srq         = (srq != nullptr) ? srq->index() : 0;
     shared.dest_device = no_device;
     shared.cause.store(0);
+    shared.contact.store(contact_none);
     shared.state.store(IBV_QPS_RESET, std::memory_order_release);
 
     queue_pair *result = created.get();
@@ -143,7 +144,7 @@ void queue_pair::query(ibv_qp_attr &attr, ibv_qp_init_attr *init)
     attr.cur_qp_state   = state();
     attr.path_mig_state = IBV_MIG_MIGRATED;
     attr.cap            = m_init.cap;
-    attr.sq_draining = 0; // executed while posted: a queue that drains is empty at once
+    attr.sq_draining    = m_draining;
     if (init != nullptr) {
         *init = m_init;
     }

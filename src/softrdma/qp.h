@@ -77,8 +77,8 @@ public:
     // To the error state, with IBV_EVENT_QP_FATAL.
     void fail();
 
-    // Follows up when a peer put the queue pair into the error state.
-    void check_remote_error();
+    // Follows up what a peer reported: that it is there, or that it put the queue pair into the error state.
+    void check_reports();
 
     receive_queue &receives()
     {
@@ -117,6 +117,7 @@ private:
     void flush_sends();
     void flush_receives();
     void reset();
+    void drained();
     void set_state(ibv_qp_state state);
     void apply(const ibv_qp_attr &attr, int mask);
     void follow_remote_error();
@@ -131,8 +132,10 @@ private:
     event_target m_events;
     domain_user m_domain;
     ibv_qp_init_attr m_init{};
-    bool m_open          = true; // until close()
-    bool m_error_handled = false; // flushed since it entered the error state
+    bool m_open           = true; // until close()
+    bool m_error_handled  = false; // flushed since it entered the error state
+    bool m_draining       = false; // in SQD, with a request that had begun
+    bool m_notify_drained = false;
 
     std::unique_ptr<stored_request[]> m_ring; // max_send_wr requests, by sequence number
     uint32_t m_posted   = 0;

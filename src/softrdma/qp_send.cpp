@@ -219,9 +219,13 @@ void queue_pair::store(const ibv_send_wr &wr)
 
 void queue_pair::run()
 {
-    while ((m_posted != m_executed) && (state() == IBV_QPS_RTS)) {
+    while ((m_posted != m_executed) && ((state() == IBV_QPS_RTS) || m_draining)) {
         const ibv_send_wr &wr = m_ring[m_executed % m_init.cap.max_send_wr].wr;
         if (!settle(wr, execute(*this, wr))) {
+            return;
+        }
+        if (m_draining) {
+            drained();
             return;
         }
     }

@@ -138,7 +138,7 @@ int endpoint::to_rtr(const address &other)
     attr.path_mtu           = IBV_MTU_1024;
     attr.dest_qp_num        = other.number;
     attr.rq_psn             = setup.rq_psn;
-    attr.max_dest_rd_atomic = 4;
+    attr.max_dest_rd_atomic = setup.rd_atomic;
     attr.min_rnr_timer      = setup.min_rnr_timer;
     attr.ah_attr            = way_to(other);
     int mask                = IBV_QP_STATE;
@@ -159,7 +159,7 @@ int endpoint::to_rts()
     attr.timeout       = setup.timeout;
     attr.retry_cnt     = setup.retry_cnt;
     attr.rnr_retry     = setup.rnr_retry;
-    attr.max_rd_atomic = 4;
+    attr.max_rd_atomic = setup.rd_atomic;
     int mask           = IBV_QP_STATE | IBV_QP_SQ_PSN;
     if (setup.type == IBV_QPT_RC) {
         mask |= IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |

@@ -31,6 +31,7 @@ struct options {
     uint8_t min_rnr_timer = 12; // 640 us
     uint32_t rq_psn       = 77;
     uint32_t sq_psn       = 77;
+    uint8_t rd_atomic     = 4;
     bool servant          = false; // it is on the other device, if there are two
 };
 

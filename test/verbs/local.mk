@@ -17,6 +17,7 @@ test_verbs_softrdma_test_SOURCES = \
 	test/verbs/main.cpp \
 	test/verbs/message_test.cpp \
 	test/verbs/object_test.cpp \
+	test/verbs/order_test.cpp \
 	test/verbs/process_test.cpp \
 	test/verbs/remote_test.cpp \
 	test/verbs/servant.cpp \

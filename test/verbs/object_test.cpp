@@ -79,6 +79,59 @@ BOOST_AUTO_TEST_CASE(state_changes_need_their_attributes)
     BOOST_TEST(created.send_cq == self.cq);
 }
 
+BOOST_AUTO_TEST_CASE(each_service_has_its_own_attributes)
+{
+    constexpr int connected_init = IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS;
+    constexpr int datagram_init  = IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY;
+    constexpr int uc_rtr = IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
+    constexpr int rc_rtr = uc_rtr | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
+    constexpr int rc_rts = IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+                           IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC;
+    struct service {
+        ibv_qp_type type;
+        int init, rtr, rts;
+    };
+    const service services[] = {{IBV_QPT_RC, connected_init, rc_rtr, rc_rts},
+                                {IBV_QPT_UC, connected_init, uc_rtr, IBV_QP_SQ_PSN},
+                                {IBV_QPT_UD, datagram_init, 0, IBV_QP_SQ_PSN}};
+    for (const service &each : services) {
+        options wanted;
+        wanted.type = each.type;
+        endpoint self(wanted);
+        ibv_qp_attr attr{};
+        attr.port_num = 1;
+        attr.path_mtu = IBV_MTU_1024;
+        attr.ah_attr  = way_to(self.own_address());
+        auto modify   = [&](ibv_qp_state to, int mask) {
+            attr.qp_state = to;
+            return verbs().modify_qp(self.qp, &attr, mask | IBV_QP_STATE);
+        };
+        struct step {
+            ibv_qp_state to;
+            int mask;
+        };
+        for (const step &next :
+             {step{IBV_QPS_INIT, each.init}, step{IBV_QPS_RTR, each.rtr},
+              step{IBV_QPS_RTS, each.rts}}) {
+            // Without any one of them, and with one of another service, it does not work.
+            for (int bit = 1; bit <= IBV_QP_RATE_LIMIT; bit <<= 1) {
+                if ((next.mask & bit) != 0) {
+                    BOOST_TEST(modify(next.to, next.mask & ~bit) == EINVAL);
+                }
+            }
+            int foreign = (each.type == IBV_QPT_UD) ? IBV_QP_ACCESS_FLAGS : IBV_QP_QKEY;
+            BOOST_TEST(modify(next.to, next.mask | foreign) == EINVAL);
+            BOOST_TEST(modify(next.to, next.mask) == 0);
+            BOOST_TEST(self.state() == next.to);
+        }
+        // From anywhere to the error state, and from there to the start only.
+        BOOST_TEST(modify(IBV_QPS_ERR, 0) == 0);
+        BOOST_TEST(modify(IBV_QPS_RTS, each.rts) == EINVAL);
+        BOOST_TEST(modify(IBV_QPS_RESET, 0) == 0);
+        BOOST_TEST(self.state() == IBV_QPS_RESET);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(draining_queue_keeps_its_requests)
 {
     connected pair;

@@ -153,6 +153,19 @@ uint64_t servant::watch_result()
     return get<uint64_t>(m_socket);
 }
 
+void servant::check_order(uint32_t bytes, uint32_t rounds)
+{
+    put(m_socket, 'o');
+    put(m_socket, bytes);
+    put(m_socket, rounds);
+    get<int>(m_socket); // it watches
+}
+
+uint64_t servant::order_result()
+{
+    return get<uint64_t>(m_socket);
+}
+
 void servant::start_adding(const address &target, uint32_t count)
 {
     put(m_socket, 'n');
