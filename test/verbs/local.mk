@@ -2,7 +2,7 @@
 
 check_PROGRAMS += test/verbs/softrdma_test
 TESTS          += test/verbs/softrdma_test test/verbs/devices.sh test/verbs/pingpong.sh \
-	test/verbs/pyverbs.sh
+	test/verbs/perftest.sh test/verbs/pyverbs.sh
 
 test_verbs_softrdma_test_SOURCES = \
 	test/verbs/address_test.cpp \
@@ -40,6 +40,8 @@ test_verbs_softrdma_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--export-dynamic-symbol=sch
 
 EXTRA_DIST += \
 	test/verbs/devices.sh \
+	test/verbs/pair.sh \
+	test/verbs/perftest.sh \
 	test/verbs/pingpong.sh \
 	test/verbs/pyverbs.sh \
 	test/verbs/pyverbs.skipped \
