@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "context.h"
 
+#include "clock.h"
+#include "context_file.h"
 #include "cq.h"
 #include "device.h"
 #include "log.h"
@@ -67,6 +69,25 @@ int query_device_ex(ibv_context *context, const ibv_query_device_ex_input *input
     return 0;
 }
 
+// The raw clock is what completions are stamped with.
+int query_rt_values(ibv_context *context, ibv_values_ex *values)
+{
+    if (!is_usable(context)) {
+        return EIO;
+    }
+    uint32_t wanted = values->comp_mask;
+    if ((wanted & ~uint32_t{IBV_VALUES_MASK_RAW_CLOCK}) != 0) {
+        return EINVAL;
+    }
+    values->comp_mask = 0;
+    if (wanted != 0) {
+        values->raw_clock.tv_sec  = 0;
+        values->raw_clock.tv_nsec = static_cast<long>(now_ns());
+        values->comp_mask         = IBV_VALUES_MASK_RAW_CLOCK;
+    }
+    return 0;
+}
+
 // Every live context, for unlock_contexts_after_fork(): a list under its own lock, since a child may find
 // the tables of the parent's process object locked.
 std::mutex list_mutex;
@@ -90,21 +111,24 @@ int query_port(ibv_context *context, uint8_t port, ibv_port_attr *attr, size_t l
     return 0;
 }
 
-ibv_context *open_context(process &owner, ibv_device *device)
+ibv_context *open_context(process &owner, ibv_device *device, int imported_fd)
 {
-    int pipe[2];
-    if (pipe2(pipe, O_CLOEXEC) != 0) {
+    bool imported = imported_fd >= 0;
+    int file = imported ? imported_fd : create_context_file(owner, device_index(device));
+    int pipe[2]    = {-1, -1};
+    bool opened    = (file >= 0) && (pipe2(pipe, O_CLOEXEC) == 0);
+    uint32_t index = opened ? owner.contexts.reserve() : 0;
+    if (index == 0) {
+        int failure = opened ? ENOMEM : errno;
+        for (int fd : {pipe[0], pipe[1], imported ? -1 : file}) {
+            if (fd >= 0) {
+                close(fd);
+            }
+        }
+        errno = failure;
         return nullptr;
     }
     fcntl(pipe[1], F_SETFL, O_NONBLOCK);
-
-    uint32_t index = owner.contexts.reserve();
-    if (index == 0) {
-        close(pipe[0]);
-        close(pipe[1]);
-        errno = ENOMEM;
-        return nullptr;
-    }
     auto created         = std::make_shared<device_context>();
     created->owner       = &owner;
     created->device      = device_index(device);
@@ -115,10 +139,11 @@ ibv_context *open_context(process &owner, ibv_device *device)
     verbs.sz                       = sizeof(verbs);
     verbs.query_port               = query_port;
     verbs.query_device_ex          = query_device_ex;
+    verbs.query_rt_values          = query_rt_values;
     verbs.create_cq_ex             = create_cq_ex;
     verbs.create_qp_ex             = create_qp_ex;
     verbs.context.device           = device;
-    verbs.context.cmd_fd           = -1;
+    verbs.context.cmd_fd           = file;
     verbs.context.async_fd         = pipe[0];
     verbs.context.num_comp_vectors = 1;
     verbs.context.abi_compat       = __VERBS_ABI_IS_EXTENDED;
@@ -130,6 +155,9 @@ ibv_context *open_context(process &owner, ibv_device *device)
     ops.post_send        = post_send;
     ops.post_recv        = post_recv;
     ops.post_srq_recv    = post_srq_recv;
+    ops.alloc_mw         = alloc_mw;
+    ops.bind_mw          = bind_mw;
+    ops.dealloc_mw       = dealloc_mw;
 
     {
         std::lock_guard lock(list_mutex);
@@ -149,15 +177,18 @@ int close_context(device_context &context)
             qp->close();
         }
     }
+    owner.windows.forget(&context.verbs.context);
     for (const auto &region : owner.mrs.snapshot()) {
-        if (region->context == &context.verbs.context) {
+        if (region->context() == &context.verbs.context) {
             region->close();
         }
     }
+    owner.domains.forget(&context.verbs.context);
     {
         std::lock_guard lock(list_mutex);
         std::erase(list, &context);
     }
+    close(context.verbs.context.cmd_fd);
     close(context.verbs.context.async_fd);
     close(context.async_write);
     pthread_mutex_destroy(&context.verbs.context.mutex);

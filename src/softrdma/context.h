@@ -35,7 +35,9 @@ inline bool is_usable(ibv_context *context)
     return device_context::from(context)->owner == process::get();
 }
 
-ibv_context *open_context(process &owner, ibv_device *device);
+// With a descriptor of its own, or with one that is imported, which is the context's from then on. Null with
+// errno.
+ibv_context *open_context(process &owner, ibv_device *device, int imported_fd = -1);
 int close_context(device_context &context);
 
 // Takes the next event; -1 with errno as read(2) sets it.

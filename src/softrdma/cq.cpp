@@ -17,8 +17,7 @@
 namespace softrdma {
 namespace {
 
-constexpr uint32_t least_entries = 16;
-constexpr uint32_t warm_entries  = 1024;
+constexpr uint32_t warm_entries = 1024;
 
 // The queue pair or SRQ a receive belongs to; both outlive their completions.
 receive_queue *queue_of(process &owner, const completion &entry)
@@ -67,7 +66,7 @@ completion_queue *completion_queue::create(device_context &context, uint32_t cqe
         errno = EINVAL;
         return nullptr;
     }
-    uint32_t capacity = std::max(std::bit_ceil(cqe), least_entries);
+    uint32_t capacity = std::bit_ceil(cqe);
     uint32_t index    = owner.cqs.reserve();
     uint64_t ring     = (index != 0) ? new_ring(owner, capacity) : 0;
     if (ring == 0) {
@@ -94,6 +93,7 @@ completion_queue *completion_queue::create(device_context &context, uint32_t cqe
     shared.tail      = 0;
     shared.head_seen = 0;
     shared.capacity  = capacity;
+    shared.timed     = 0;
     shared.ring      = ring;
     shared.armed.store(cq_not_armed);
     shared.overrun.store(0);
@@ -161,7 +161,7 @@ void completion_queue::after_poll(bool any)
     }
 }
 
-int completion_queue::poll(int wanted, ibv_wc *wc)
+void completion_queue::before_poll()
 {
     if (m_owner.background.any_waiting()) {
         m_owner.background.retry_due();
@@ -169,7 +169,11 @@ int completion_queue::poll(int wanted, ibv_wc *wc)
     if (m_owner.attention_wanted()) {
         m_owner.handle_attention();
     }
+}
 
+int completion_queue::poll(int wanted, ibv_wc *wc)
+{
+    before_poll();
     int found = 0;
     {
         std::lock_guard lock(m_mutex);
@@ -185,26 +189,42 @@ int completion_queue::poll(int wanted, ibv_wc *wc)
     return found;
 }
 
-int completion_queue::poll_extended()
+void completion_queue::extend(bool timed, bool single_threaded)
 {
-    if (m_owner.background.any_waiting()) {
-        m_owner.background.retry_due();
-    }
-    if (m_owner.attention_wanted()) {
-        m_owner.handle_attention();
-    }
+    m_shared.timed    = timed;
+    m_single_threaded = single_threaded;
+}
 
-    std::unique_lock lock(m_mutex);
+int completion_queue::start_poll()
+{
+    before_poll();
+    if (!m_single_threaded) {
+        m_readers.lock();
+    }
+    int result = next_poll();
+    if (result != 0) {
+        end_poll();
+    }
+    after_poll(result == 0);
+    return result;
+}
+
+int completion_queue::next_poll()
+{
+    std::lock_guard lock(m_mutex);
     if (next(current)) {
         status = static_cast<ibv_wc_status>(current.status);
         wr_id  = current.wr_id;
-        lock.unlock();
-        after_poll(true);
         return 0;
     }
-    lock.unlock();
-    after_poll(false);
     return (m_shared.overrun.load(std::memory_order_relaxed) != 0) ? EIO : ENOENT;
+}
+
+void completion_queue::end_poll()
+{
+    if (!m_single_threaded) {
+        m_readers.unlock();
+    }
 }
 
 void completion_queue::arm(bool solicited_only)
@@ -225,7 +245,7 @@ int completion_queue::resize(uint32_t wanted)
         return EINVAL;
     }
     std::lock_guard poll_lock(m_mutex);
-    uint32_t capacity = std::max(std::bit_ceil(wanted), least_entries);
+    uint32_t capacity = std::bit_ceil(wanted);
     uint64_t ring     = new_ring(m_owner, capacity);
     if (ring == 0) {
         return ENOMEM;
@@ -293,6 +313,11 @@ void completion_queue::check_overrun()
     if (first) {
         SOFTRDMA_LOG(warn, "completion queue of %d entries overran", cqe);
         device_context::from(context)->raise(IBV_EVENT_CQ_ERR, &events);
+        for (const auto &qp : m_owner.qps.snapshot()) {
+            if (qp->completes_in(verbs())) {
+                qp->fail();
+            }
+        }
     }
 }
 

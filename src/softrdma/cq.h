@@ -44,8 +44,13 @@ public:
     // Up to `wanted` completions; the number of them, or -1 after an overrun.
     int poll(int wanted, ibv_wc *wc);
 
-    // One completion for the ibv_cq_ex readers. 0, ENOENT when there is none, EIO after an overrun.
-    int poll_extended();
+    // The extended interface: what it is asked to do more, and one completion after the other for the
+    // readers. 0, ENOENT when there is none, EIO after an overrun. From a start_poll() that returned 0 to
+    // end_poll() the readers are this thread's.
+    void extend(bool timed, bool single_threaded);
+    int start_poll();
+    int next_poll();
+    void end_poll();
 
     void arm(bool solicited_only);
 
@@ -101,15 +106,18 @@ public:
 
 private:
     bool next(completion &entry);
+    void before_poll();
     void after_poll(bool any);
 
     process &m_owner;
     const uint32_t m_index;
     cq_shared &m_shared;
     std::mutex m_mutex; // pollers
-    std::atomic<uint32_t>
-            m_yield; // empty polls before the processor is given away; 0 never
-    bool m_error_raised = false;
+    std::mutex m_readers; // from start_poll() to end_poll(); taken before all others
+    // Empty polls before the processor is given away; 0 never.
+    std::atomic<uint32_t> m_yield;
+    bool m_single_threaded = false;
+    bool m_error_raised    = false;
 };
 
 // Entry points of the context.

@@ -11,10 +11,10 @@
 namespace softrdma {
 namespace {
 
-constexpr uint64_t supported_fields = uint64_t{IBV_WC_STANDARD_FLAGS} |
-                                      IBV_WC_EX_WITH_COMPLETION_TIMESTAMP |
-                                      IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK;
-constexpr uint32_t supported_flags = IBV_CREATE_CQ_ATTR_SINGLE_THREADED;
+constexpr uint64_t timestamps = IBV_WC_EX_WITH_COMPLETION_TIMESTAMP |
+                                IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK;
+constexpr uint64_t supported_fields = uint64_t{IBV_WC_STANDARD_FLAGS} | timestamps;
+constexpr uint32_t supported_flags  = IBV_CREATE_CQ_ATTR_SINGLE_THREADED;
 
 completion_queue &self(ibv_cq_ex *cq)
 {
@@ -23,24 +23,31 @@ completion_queue &self(ibv_cq_ex *cq)
 
 int start_poll(ibv_cq_ex *cq, ibv_poll_cq_attr *attr)
 {
-    return (attr->comp_mask != 0) ? EINVAL : self(cq).poll_extended();
+    return (attr->comp_mask != 0) ? EINVAL : self(cq).start_poll();
 }
 
 int next_poll(ibv_cq_ex *cq)
 {
-    return self(cq).poll_extended();
+    return self(cq).next_poll();
 }
 
-void end_poll(ibv_cq_ex *)
+void end_poll(ibv_cq_ex *cq)
 {
-    // Nothing is held between the calls.
+    self(cq).end_poll();
 }
 
-uint64_t wall_clock_ns(ibv_cq_ex *)
+uint64_t completion_time(ibv_cq_ex *cq)
+{
+    return self(cq).current.time;
+}
+
+// The clocks' distance is that of now: what the wall clock says of the time of the completion.
+uint64_t wall_clock_ns(ibv_cq_ex *cq)
 {
     timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
-    return uint64_t(now.tv_sec) * 1'000'000'000 + uint64_t(now.tv_nsec);
+    uint64_t wall = uint64_t(now.tv_sec) * 1'000'000'000 + uint64_t(now.tv_nsec);
+    return wall - (now_ns() - self(cq).current.time);
 }
 
 } // namespace
@@ -66,7 +73,7 @@ void set_cq_readers(ibv_cq_ex &cq)
     cq.read_slid = [](ibv_cq_ex *which) { return uint32_t{self(which).current.slid}; };
     cq.read_sl   = [](ibv_cq_ex *) { return uint8_t{0}; };
     cq.read_dlid_path_bits          = [](ibv_cq_ex *) { return uint8_t{0}; };
-    cq.read_completion_ts           = [](ibv_cq_ex *) { return now_ns(); };
+    cq.read_completion_ts           = completion_time;
     cq.read_completion_wallclock_ns = wall_clock_ns;
 }
 
@@ -87,8 +94,15 @@ ibv_cq_ex *create_cq_ex(ibv_context *context, ibv_cq_init_attr_ex *attr)
         errno = EINVAL;
         return nullptr;
     }
-    return completion_queue::create(*device_context::from(context), attr->cqe,
-                                    attr->cq_context, attr->channel);
+    completion_queue *cq = completion_queue::create(*device_context::from(context),
+                                                    attr->cqe, attr->cq_context,
+                                                    attr->channel);
+    if (cq != nullptr) {
+        cq->extend((attr->wc_flags & timestamps) != 0,
+                   (attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS) &&
+                           (attr->flags & IBV_CREATE_CQ_ATTR_SINGLE_THREADED));
+    }
+    return cq;
 }
 
 } // namespace softrdma

@@ -3,6 +3,7 @@
 // The producer's side of a completion queue.
 #include "cq.h"
 
+#include "clock.h"
 #include "log.h"
 
 namespace softrdma {
@@ -83,6 +84,9 @@ void push_completion(process &me, peer &to, uint32_t index, const completion &da
     if (has_room(cq)) {
         cqe &entry = ring_of(to.segment, cq)[cq.tail & (cq.capacity - 1)];
         entry.data = data;
+        if (cq.timed != 0) {
+            entry.data.time = now_ns();
+        }
         entry.turn.store(cq.tail + 1, std::memory_order_release);
         ++cq.tail;
         if (wants_event(cq, data)) {

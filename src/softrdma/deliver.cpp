@@ -37,7 +37,7 @@ completion receive_completion(const operation &op, const claimed_receive &receiv
     bool shared = op.target.srq != 0;
     completion entry{};
     entry.wr_id     = receive.slot->wr_id;
-    entry.qp_num    = (op.to.slot << limits::qp_bits) | op.target_index;
+    entry.qp_num    = op.target_number();
     entry.src_qp    = op.qp.qp_base.qp_num;
     entry.opcode    = IBV_WC_RECV;
     entry.slid      = op.me.config.ethernet ? 0 :
@@ -51,6 +51,9 @@ completion receive_completion(const operation &op, const claimed_receive &receiv
         (op.wr.opcode == IBV_WR_RDMA_WRITE_WITH_IMM)) {
         entry.wc_flags = IBV_WC_WITH_IMM;
         entry.imm_data = op.wr.imm_data;
+    } else if (op.wr.opcode == IBV_WR_SEND_WITH_INV) {
+        entry.wc_flags = IBV_WC_WITH_INV;
+        entry.imm_data = op.wr.invalidate_rkey;
     }
     return entry;
 }
@@ -75,9 +78,9 @@ void fill_grh(const operation &op, char *grh)
     if (!address.is_global) {
         return;
     }
-    ibv_gid source     = device_gid(op.me, op.qp.device);
+    ibv_gid source     = device_gid(op.me, op.qp.device, address.grh.sgid_index);
     const ibv_gid &gid = address.grh.dgid;
-    if (op.me.config.ethernet) {
+    if (op.me.config.ethernet && is_ipv4(gid)) {
         char *ip       = grh + 20;
         ip[0]          = 0x45;
         ip[1]          = static_cast<char>(address.grh.traffic_class);
@@ -160,6 +163,11 @@ outcome deliver_message(const operation &op)
         return receive_failed(op, entry, IBV_WC_LOC_PROT_ERR,
                               (failure == EPERM) ? IBV_WC_LOC_QP_OP_ERR :
                                                    IBV_WC_REM_OP_ERR);
+    }
+    if ((op.wr.opcode == IBV_WR_SEND_WITH_INV) &&
+        !invalidate_remote(op.to.segment, op.wr.invalidate_rkey, op.target.pd,
+                           op.target_number())) {
+        return receive_failed(op, entry, IBV_WC_LOC_ACCESS_ERR, IBV_WC_REM_ACCESS_ERR);
     }
     push_completion(op.me, op.to, op.target.recv_cq, entry);
     return outcome::done(op.local.length);

@@ -86,21 +86,40 @@ uint64_t device_guid(const process &owner, uint32_t index)
            (index + 1);
 }
 
-ibv_gid device_gid(const process &owner, uint32_t index)
+ibv_gid device_gid(const process &owner, uint32_t index, uint32_t entry)
 {
     ibv_gid gid{};
-    if (owner.config.ethernet) {
+    if (owner.config.ethernet && (entry == 0)) {
         // An IPv4-mapped address of a network that is never routed.
         gid.raw[10] = gid.raw[11] = 0xff;
         gid.raw[12]               = 198;
         gid.raw[13]               = 18;
         gid.raw[14]               = static_cast<uint8_t>(identity(owner));
         gid.raw[15]               = static_cast<uint8_t>(index + 1);
-    } else {
-        gid.global.subnet_prefix = htobe64(0xfe80000000000000ull);
-        gid.global.interface_id  = htobe64(device_guid(owner, index));
+        return gid;
     }
+    uint64_t alias           = owner.config.ethernet ? 0 : uint64_t{entry} << 4;
+    gid.global.subnet_prefix = htobe64(0xfe80000000000000ull);
+    gid.global.interface_id  = htobe64(device_guid(owner, index) | alias);
     return gid;
+}
+
+uint32_t find_gid(const process &owner, uint32_t index, const ibv_gid &gid)
+{
+    uint32_t entry = 0;
+    for (; entry < gids; ++entry) {
+        ibv_gid own = device_gid(owner, index, entry);
+        if (memcmp(own.raw, gid.raw, sizeof(own.raw)) == 0) {
+            break;
+        }
+    }
+    return entry;
+}
+
+bool is_ipv4(const ibv_gid &gid)
+{
+    static constexpr uint8_t prefix[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+    return memcmp(gid.raw, prefix, sizeof(prefix)) == 0;
 }
 
 int device_gid_type(const process &owner)
@@ -113,21 +132,24 @@ bool address_valid(const process &owner, const ibv_ah_attr &address)
     if (address.port_num != port_number) {
         return false;
     }
-    if (address.is_global) {
-        return address.grh.sgid_index == 0;
+    if (!address.is_global) {
+        return !owner.config.ethernet; // RoCE has no other address than a GID
     }
-    return !owner.config.ethernet; // RoCE has no other address than a GID
+    if (address.grh.sgid_index >= gids) {
+        return false;
+    }
+    // From IPv4 to IPv4, from IPv6 to IPv6.
+    return !owner.config.ethernet ||
+           (is_ipv4(device_gid(owner, 0, address.grh.sgid_index)) ==
+            is_ipv4(address.grh.dgid));
 }
 
 uint32_t resolve_address(const process &owner, const ibv_ah_attr &address)
 {
     for (uint32_t i = 0; i < limits::devices; ++i) {
-        if (address.is_global) {
-            ibv_gid gid = device_gid(owner, i);
-            if (memcmp(gid.raw, address.grh.dgid.raw, sizeof(gid.raw)) == 0) {
-                return i;
-            }
-        } else if (!owner.config.ethernet && (address.dlid == first_lid + i)) {
+        bool by_lid = owner.config.ethernet || (address.dlid == first_lid + i);
+        bool by_gid = !address.is_global || (find_gid(owner, i, address.grh.dgid) < gids);
+        if (by_lid && by_gid) {
             return i;
         }
     }
@@ -142,18 +164,21 @@ void fill_device_attr(const process &owner, uint32_t index, ibv_device_attr &att
     attr.sys_image_guid   = attr.node_guid;
     attr.max_mr_size      = UINT64_MAX;
     attr.page_size_cap    = 0xfffff000;
-    attr.vendor_id        = 0;
-    attr.vendor_part_id   = 0x5352; // "SR"
+    attr.vendor_id        = 0x025352; // locally administered, "SR"
+    attr.vendor_part_id   = 1;
     attr.hw_ver           = layout_version;
     attr.max_qp           = limits::qps - 2;
     attr.max_qp_wr        = limits::work_requests;
     attr.device_cap_flags = IBV_DEVICE_RC_RNR_NAK_GEN | IBV_DEVICE_CURR_QP_STATE_MOD |
-                            IBV_DEVICE_SYS_IMAGE_GUID;
+                            IBV_DEVICE_SYS_IMAGE_GUID | IBV_DEVICE_SRQ_RESIZE |
+                            IBV_DEVICE_MEM_WINDOW | IBV_DEVICE_MEM_WINDOW_TYPE_2B |
+                            IBV_DEVICE_MEM_MGT_EXTENSIONS;
     attr.max_sge             = limits::sges;
     attr.max_sge_rd          = limits::sges;
     attr.max_cq              = limits::cqs - 1;
     attr.max_cqe             = limits::cqes;
     attr.max_mr              = limits::mrs - 1;
+    attr.max_mw              = limits::mrs - 1;
     attr.max_pd              = limits::pds;
     attr.max_qp_rd_atom      = limits::rd_atomic;
     attr.max_res_rd_atom     = limits::rd_atomic * limits::qps;
@@ -174,7 +199,7 @@ void fill_port_attr(const process &owner, uint32_t index, ibv_port_attr &attr)
     attr.state        = IBV_PORT_ACTIVE;
     attr.max_mtu      = IBV_MTU_4096;
     attr.active_mtu   = IBV_MTU_4096;
-    attr.gid_tbl_len  = 1;
+    attr.gid_tbl_len  = gid_table;
     attr.max_msg_sz   = static_cast<uint32_t>(limits::message_bytes);
     attr.pkey_tbl_len = 1;
     attr.max_vl_num   = 1;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // The devices softrdma0 ... and how they are addressed. Each has one port with one LID (InfiniBand link
-// layer) and one GID. All processes of a registry share the same devices, so a LID or GID names a
+// layer) and two GIDs. All processes of a registry share the same devices, so a LID or GID names a
 // device, and the queue pair number names process and queue pair.
 #pragma once
 
@@ -16,6 +16,8 @@ class process;
 inline constexpr uint16_t first_lid  = 1;
 inline constexpr uint32_t no_device  = UINT32_MAX;
 inline constexpr uint8_t port_number = 1;
+inline constexpr uint32_t gids       = 2; // of a port
+inline constexpr uint32_t gid_table  = 4; // entries, the others are empty
 inline constexpr int first_index = 1000; // of ibv_get_device_index: clear of the kernel's
 inline constexpr uint16_t default_pkey = 0xffff;
 
@@ -36,8 +38,16 @@ inline bool is_ours(const ibv_context *context)
 }
 
 uint64_t device_guid(const process &owner, uint32_t index); // host byte order
-ibv_gid device_gid(const process &owner, uint32_t index);
+
+// Entry `entry` of the GID table: on InfiniBand link-local ones of the GUID and an alias of it, on Ethernet
+// (RoCE v2) that of an IPv4 address and a link-local one.
+ibv_gid device_gid(const process &owner, uint32_t index, uint32_t entry);
 int device_gid_type(const process &owner);
+
+// The entry of the table that holds the GID, `gids` when there is none.
+uint32_t find_gid(const process &owner, uint32_t index, const ibv_gid &gid);
+
+bool is_ipv4(const ibv_gid &gid);
 
 // The device an address vector leads to, no_device when there is none.
 uint32_t resolve_address(const process &owner, const ibv_ah_attr &address);

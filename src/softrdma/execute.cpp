@@ -29,8 +29,8 @@ bool local_memory(const queue_pair &qp, const ibv_send_wr &wr, memory_list &resu
         }
         uint64_t addr = sge.addr;
         if ((wr.send_flags & IBV_SEND_INLINE) == 0) {
-            addr = find_memory(qp.owner.seg.base(), sge.lkey, qp.pd_index, rights,
-                               sge.addr, sge.length);
+            addr = find_local_memory(qp.owner.seg.base(), sge.lkey, qp.pd_index, rights,
+                                     sge.addr, sge.length);
             if (addr == 0) {
                 return false;
             }
@@ -100,7 +100,8 @@ outcome remote_access(const operation &op)
 
     // What the queue pair does not allow at all is an invalid request; what the key does not, an
     // access error.
-    if (((op.target.access & access) == 0) ||
+    bool answered = atomic || (wr.opcode == IBV_WR_RDMA_READ);
+    if (((op.target.access & access) == 0) || (answered && (op.target.rd_atomic == 0)) ||
         (atomic && (remote_addr % sizeof(uint64_t) != 0)) ||
         (atomic && (op.local.length < sizeof(uint64_t)))) {
         op.fail_target(IBV_EVENT_QP_REQ_ERR);
@@ -108,8 +109,8 @@ outcome remote_access(const operation &op)
     }
     uint64_t addr = 0;
     if (length != 0) {
-        addr = find_memory(op.to.segment, rkey, op.target.pd, access, remote_addr,
-                           length);
+        addr = find_remote_memory(op.to.segment, rkey, op.target.pd, op.target_number(),
+                                  access, remote_addr, length);
         if (addr == 0) {
             op.fail_target(IBV_EVENT_QP_ACCESS_ERR);
             return outcome::failed(IBV_WC_REM_ACCESS_ERR);
@@ -141,6 +142,14 @@ void operation::fail_target(ibv_event_type event) const
     fail_target();
 }
 
+void operation::report_contact() const
+{
+    uint32_t none = contact_none;
+    if (!datagram() && target.contact.compare_exchange_strong(none, contact_made)) {
+        to.ring_doorbell(me.reg.entry(to.slot).doorbell_fd);
+    }
+}
+
 void operation::fail_target() const
 {
     uint32_t state = target.state.load(std::memory_order_acquire);
@@ -157,6 +166,15 @@ outcome execute(queue_pair &qp, const ibv_send_wr &wr)
 {
     bool datagram = qp.qp_base.qp_type == IBV_QPT_UD;
     process &me   = qp.owner;
+    if ((wr.opcode == IBV_WR_BIND_MW) || (wr.opcode == IBV_WR_LOCAL_INV)) {
+        bool worked = (wr.opcode == IBV_WR_BIND_MW) ?
+                              me.windows.bind(qp, wr) :
+                              me.windows.invalidate(qp, wr.invalidate_rkey);
+        return worked ? outcome::done(0) : outcome::failed(IBV_WC_MW_BIND_ERR);
+    }
+    if (writes_locally(wr.opcode) && (qp.attributes.max_rd_atomic == 0)) {
+        return outcome::failed(IBV_WC_LOC_QP_OP_ERR);
+    }
     memory_list local;
     if (!local_memory(qp, wr, local)) {
         return outcome::failed(IBV_WC_LOC_PROT_ERR);
@@ -185,7 +203,9 @@ outcome execute(queue_pair &qp, const ibv_send_wr &wr)
     }
 
     operation op{me, qp, wr, local, *to, index, target};
-    if ((wr.opcode == IBV_WR_SEND) || (wr.opcode == IBV_WR_SEND_WITH_IMM)) {
+    op.make_contact();
+    if ((wr.opcode == IBV_WR_SEND) || (wr.opcode == IBV_WR_SEND_WITH_IMM) ||
+        (wr.opcode == IBV_WR_SEND_WITH_INV)) {
         return deliver_message(op);
     }
     return remote_access(op);

@@ -3,6 +3,7 @@
 // Exported functions: devices, contexts, ports.
 #include "exports.h"
 
+#include "context_file.h"
 #include "log.h"
 
 #include <algorithm>
@@ -117,7 +118,21 @@ SOFTRDMA_EXPORT int ibv_close_device(ibv_context *context)
 
 SOFTRDMA_EXPORT ibv_context *ibv_import_device(int fd)
 {
-    // A soft device has no descriptor that could be imported: it can only be another's.
+    process *owner  = process::get();
+    uint32_t device = 0;
+    switch (read_context_file(owner, fd, device)) {
+    case context_origin::here:
+        return open_context(*owner, device_entry(*owner, device), fd);
+    case context_origin::elsewhere:
+        SOFTRDMA_LOG(warn,
+                     "descriptor %d is a device of another process: a soft device is "
+                     "imported by the process that opened it only",
+                     fd);
+        errno = EOPNOTSUPP;
+        return nullptr;
+    case context_origin::unknown:
+        break;
+    }
     auto real = SOFTRDMA_REAL(ibv_import_device, "IBVERBS_1.10");
     if (real == nullptr) {
         errno = EOPNOTSUPP;
@@ -150,11 +165,14 @@ ibv_query_gid(ibv_context *context, uint8_t port, int index, ibv_gid *gid)
     SOFTRDMA_FORWARD_IF(!is_ours(context), ibv_query_gid, "IBVERBS_1.1", context, port,
                         index, gid);
     SOFTRDMA_CHECK_USABLE(context, -1);
-    if ((port != port_number) || (index != 0)) {
+    auto entry = static_cast<uint32_t>(index);
+    if ((port != port_number) || (entry >= gid_table)) {
         errno = EINVAL;
         return -1;
     }
-    *gid = device_gid(*from(context).owner, from(context).device);
+    *gid = (entry < gids) ?
+                   device_gid(*from(context).owner, from(context).device, entry) :
+                   ibv_gid{};
     return 0;
 }
 
@@ -167,11 +185,14 @@ SOFTRDMA_EXPORT int _ibv_query_gid_ex(ibv_context *context, uint32_t port, uint3
     if (flags != 0) {
         return EOPNOTSUPP;
     }
-    if ((port != port_number) || (index != 0)) {
+    if ((port != port_number) || (index >= gid_table)) {
         return EINVAL;
     }
+    if (index >= gids) {
+        return ENODATA;
+    }
     ibv_gid_entry full{};
-    full.gid       = device_gid(*from(context).owner, from(context).device);
+    full.gid       = device_gid(*from(context).owner, from(context).device, index);
     full.gid_index = index;
     full.port_num  = port;
     full.gid_type  = static_cast<uint32_t>(device_gid_type(*from(context).owner));
@@ -185,11 +206,18 @@ SOFTRDMA_EXPORT ssize_t _ibv_query_gid_table(ibv_context *context, ibv_gid_entry
     SOFTRDMA_FORWARD_IF(!is_ours(context), _ibv_query_gid_table, "IBVERBS_1.11", context,
                         entries, count, flags, size);
     SOFTRDMA_CHECK_USABLE(context, -EIO);
-    if (count == 0) {
+    if (count < gids) {
         return -EINVAL;
     }
-    int failure = _ibv_query_gid_ex(context, port_number, 0, entries, flags, size);
-    return (failure == 0) ? 1 : -failure;
+    for (uint32_t i = 0; i < gids; ++i) {
+        auto *entry = reinterpret_cast<ibv_gid_entry *>(
+                reinterpret_cast<char *>(entries) + i * size);
+        int failure = _ibv_query_gid_ex(context, port_number, i, entry, flags, size);
+        if (failure != 0) {
+            return -failure;
+        }
+    }
+    return gids;
 }
 
 // Private to libibverbs, but used by programs (perftest, UCX): not in any header.
@@ -199,12 +227,12 @@ ibv_query_gid_type(ibv_context *context, uint8_t port, unsigned index, int *type
     SOFTRDMA_FORWARD_IF(!is_ours(context), ibv_query_gid_type, "IBVERBS_PRIVATE_34",
                         context, port, index, type);
     SOFTRDMA_CHECK_USABLE(context, -1);
-    if ((port != port_number) || (index != 0)) {
+    if ((port != port_number) || (index >= gid_table)) {
         errno = EINVAL;
         return -1;
     }
-    // Its own numbering: 0 IB or RoCE v1, 1 RoCE v2.
-    *type = from(context).owner->config.ethernet ? 1 : 0;
+    // Its own numbering: 0 IB or RoCE v1, also for an empty entry; 1 RoCE v2.
+    *type = (from(context).owner->config.ethernet && (index < gids)) ? 1 : 0;
     return 0;
 }
 

@@ -18,11 +18,23 @@ process &owner_of(ibv_context *context)
     return *device_context::from(context)->owner;
 }
 
+ibv_mr *name_region(ibv_pd *pd, std::shared_ptr<region> shared)
+{
+    auto *name    = new memory_region{};
+    name->context = pd->context;
+    name->pd      = pd;
+    shared->describe(*name);
+    name->shared = std::move(shared);
+    return name;
+}
+
 ibv_mr *
 register_memory(ibv_pd *pd, void *addr, size_t length, uint64_t iova, unsigned access)
 {
     SOFTRDMA_CHECK_USABLE(pd->context, nullptr);
-    return memory_region::create(owner_of(pd->context), pd, addr, length, iova, access);
+    std::shared_ptr<region> fresh = region::create(owner_of(pd->context), pd, addr,
+                                                   length, iova, access);
+    return (fresh == nullptr) ? nullptr : name_region(pd, std::move(fresh));
 }
 
 } // namespace
@@ -31,18 +43,24 @@ SOFTRDMA_EXPORT ibv_pd *ibv_alloc_pd(ibv_context *context)
 {
     SOFTRDMA_FORWARD_IF(!is_ours(context), ibv_alloc_pd, "IBVERBS_1.1", context);
     SOFTRDMA_CHECK_USABLE(context, nullptr);
-    auto *pd    = new ibv_pd{};
-    pd->context = context;
-    pd->handle  = owner_of(context).next_pd.fetch_add(1, std::memory_order_relaxed);
-    return pd;
+    std::shared_ptr<domain> fresh = owner_of(context).domains.create(context);
+    if (fresh == nullptr) {
+        errno = ENOMEM;
+        return nullptr;
+    }
+    return name_domain(context, std::move(fresh));
 }
 
 SOFTRDMA_EXPORT int ibv_dealloc_pd(ibv_pd *pd)
 {
     SOFTRDMA_FORWARD_IF(!is_ours(pd->context), ibv_dealloc_pd, "IBVERBS_1.1", pd);
     SOFTRDMA_CHECK_USABLE(pd->context, EIO);
-    delete pd;
-    return 0;
+    protection_domain *name = protection_domain::from(pd);
+    int failure             = owner_of(pd->context).domains.destroy(*name->shared);
+    if (failure == 0) {
+        delete name;
+    }
+    return failure;
 }
 
 SOFTRDMA_EXPORT ibv_mr *ibv_reg_mr(ibv_pd *pd, void *addr, size_t length, int access)
@@ -83,40 +101,59 @@ ibv_rereg_mr(ibv_mr *mr, int flags, ibv_pd *pd, void *addr, size_t length, int a
     SOFTRDMA_FORWARD_IF(!is_ours(mr->context), ibv_rereg_mr, "IBVERBS_1.1", mr, flags, pd,
                         addr, length, access);
     SOFTRDMA_CHECK_USABLE(mr->context, IBV_REREG_MR_ERR_INPUT);
-    return memory_region::from(mr)->change(flags, pd, addr, length, access);
+    memory_region *name = memory_region::from(mr);
+    return name->shared->change(*name, flags, pd, addr, length, access);
 }
 
 SOFTRDMA_EXPORT int ibv_dereg_mr(ibv_mr *mr)
 {
     SOFTRDMA_FORWARD_IF(!is_ours(mr->context), ibv_dereg_mr, "IBVERBS_1.1", mr);
     SOFTRDMA_CHECK_USABLE(mr->context, EIO);
-    memory_region::from(mr)->close();
-    return 0;
+    memory_region *name = memory_region::from(mr);
+    int failure         = name->shared->close();
+    if (failure == 0) {
+        delete name;
+    }
+    return failure;
 }
 
 SOFTRDMA_EXPORT ibv_pd *ibv_import_pd(ibv_context *context, uint32_t handle)
 {
     SOFTRDMA_FORWARD_IF(!is_ours(context), ibv_import_pd, "IBVERBS_1.10", context,
                         handle);
-    errno = EOPNOTSUPP;
-    return nullptr;
+    SOFTRDMA_CHECK_USABLE(context, nullptr);
+    std::shared_ptr<domain> found = owner_of(context).domains.find(handle);
+    if ((found == nullptr) || (found->context->device != context->device)) {
+        errno = EINVAL;
+        return nullptr;
+    }
+    return name_domain(context, std::move(found));
 }
 
 SOFTRDMA_EXPORT void ibv_unimport_pd(ibv_pd *pd)
 {
     SOFTRDMA_FORWARD_IF(!is_ours(pd->context), ibv_unimport_pd, "IBVERBS_1.10", pd);
+    delete protection_domain::from(pd);
 }
 
 SOFTRDMA_EXPORT ibv_mr *ibv_import_mr(ibv_pd *pd, uint32_t handle)
 {
     SOFTRDMA_FORWARD_IF(!is_ours(pd->context), ibv_import_mr, "IBVERBS_1.10", pd, handle);
-    errno = EOPNOTSUPP;
-    return nullptr;
+    SOFTRDMA_CHECK_USABLE(pd->context, nullptr);
+    std::shared_ptr<region> found = owner_of(pd->context).mrs.find(handle);
+    if ((found == nullptr) || (found->pd_handle() != pd->handle)) {
+        errno = EINVAL;
+        return nullptr;
+    }
+    ibv_mr *name = name_region(pd, std::move(found));
+    name->addr   = nullptr; // as the library has it: the importer may not see that memory
+    return name;
 }
 
 SOFTRDMA_EXPORT void ibv_unimport_mr(ibv_mr *mr)
 {
     SOFTRDMA_FORWARD_IF(!is_ours(mr->context), ibv_unimport_mr, "IBVERBS_1.10", mr);
+    delete memory_region::from(mr);
 }
 
 SOFTRDMA_EXPORT ibv_dm *ibv_import_dm(ibv_context *context, uint32_t handle)

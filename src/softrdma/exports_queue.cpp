@@ -18,6 +18,15 @@ process &owner_of(ibv_context *context)
     return *device_context::from(context)->owner;
 }
 
+// An address handle of the application; those of waiting requests are plain copies.
+struct application_handle : address_handle {
+    explicit application_handle(ibv_pd *pd_) : address_handle{}, domain(pd_)
+    {
+    }
+
+    domain_user domain;
+};
+
 } // namespace
 
 SOFTRDMA_EXPORT ibv_srq *ibv_create_srq(ibv_pd *pd, ibv_srq_init_attr *attr)
@@ -119,7 +128,7 @@ SOFTRDMA_EXPORT ibv_ah *ibv_create_ah(ibv_pd *pd, ibv_ah_attr *attr)
         errno = EINVAL;
         return nullptr;
     }
-    auto *ah    = new address_handle{};
+    auto *ah    = new application_handle(pd);
     ah->context = pd->context;
     ah->pd      = pd;
     ah->attr    = *attr;
@@ -130,7 +139,8 @@ SOFTRDMA_EXPORT ibv_ah *ibv_create_ah(ibv_pd *pd, ibv_ah_attr *attr)
 SOFTRDMA_EXPORT int ibv_destroy_ah(ibv_ah *ah)
 {
     SOFTRDMA_FORWARD_IF(!is_ours(ah->context), ibv_destroy_ah, "IBVERBS_1.1", ah);
-    delete address_handle::from(ah);
+    SOFTRDMA_CHECK_USABLE(ah->context, EIO);
+    delete static_cast<application_handle *>(address_handle::from(ah));
     return 0;
 }
 
@@ -139,25 +149,39 @@ SOFTRDMA_EXPORT int ibv_init_ah_from_wc(ibv_context *context, uint8_t port, ibv_
 {
     SOFTRDMA_FORWARD_IF(!is_ours(context), ibv_init_ah_from_wc, "IBVERBS_1.1", context,
                         port, wc, grh, attr);
+    SOFTRDMA_CHECK_USABLE(context, -1);
     *attr          = {};
     attr->dlid     = wc->slid;
     attr->sl       = wc->sl;
     attr->port_num = port;
-    if ((wc->wc_flags & IBV_WC_GRH) != 0) {
-        attr->is_global     = 1;
-        attr->grh.hop_limit = 255;
-        if (owner_of(context).config.ethernet) {
-            // The IPv4 header lies in the second half of the 40 bytes.
-            attr->grh.dgid.raw[10] = attr->grh.dgid.raw[11] = 0xff;
-            memcpy(attr->grh.dgid.raw + 12, reinterpret_cast<const char *>(grh) + 20 + 12,
-                   4);
-        } else {
-            attr->grh.dgid          = grh->sgid;
-            uint32_t flow           = be32toh(grh->version_tclass_flow);
-            attr->grh.flow_label    = flow & 0xfffff;
-            attr->grh.traffic_class = static_cast<uint8_t>(flow >> 20);
-        }
+    if ((wc->wc_flags & IBV_WC_GRH) == 0) {
+        return 0;
     }
+    attr->is_global     = 1;
+    attr->grh.hop_limit = 255;
+    ibv_gid own{};
+    if ((grh->version_tclass_flow & htobe32(0xf0000000)) != 0) {
+        own                     = grh->dgid;
+        attr->grh.dgid          = grh->sgid;
+        uint32_t flow           = be32toh(grh->version_tclass_flow);
+        attr->grh.flow_label    = flow & 0xfffff;
+        attr->grh.traffic_class = static_cast<uint8_t>(flow >> 20);
+    } else {
+        // An IPv4 header lies in the second half of the 40 bytes.
+        const char *ip = reinterpret_cast<const char *>(grh) + 20;
+        own.raw[10] = own.raw[11] = 0xff;
+        memcpy(own.raw + 12, ip + 16, 4);
+        attr->grh.dgid.raw[10] = attr->grh.dgid.raw[11] = 0xff;
+        memcpy(attr->grh.dgid.raw + 12, ip + 12, 4);
+        attr->grh.traffic_class = static_cast<uint8_t>(ip[1]);
+    }
+    device_context &self = *device_context::from(context);
+    uint32_t entry       = find_gid(*self.owner, self.device, own);
+    if (entry == gids) {
+        errno = EINVAL; // it was not for this port
+        return -1;
+    }
+    attr->grh.sgid_index = static_cast<uint8_t>(entry);
     return 0;
 }
 
@@ -167,7 +191,9 @@ ibv_create_ah_from_wc(ibv_pd *pd, ibv_wc *wc, ibv_grh *grh, uint8_t port)
     SOFTRDMA_FORWARD_IF(!is_ours(pd->context), ibv_create_ah_from_wc, "IBVERBS_1.1", pd,
                         wc, grh, port);
     ibv_ah_attr attr;
-    ibv_init_ah_from_wc(pd->context, port, wc, grh, &attr);
+    if (ibv_init_ah_from_wc(pd->context, port, wc, grh, &attr) != 0) {
+        return nullptr;
+    }
     return ibv_create_ah(pd, &attr);
 }
 

@@ -66,6 +66,13 @@ public:
         m_objects[index].used = false;
     }
 
+    // The object, kept alive; null when there is none.
+    std::shared_ptr<T> find(uint32_t index)
+    {
+        std::lock_guard lock(m_mutex);
+        return (index < m_objects.size()) ? m_objects[index].object : nullptr;
+    }
+
     T *at(uint32_t index) const
     {
         return (index < m_fast.size()) ? m_fast[index].load(std::memory_order_acquire) :

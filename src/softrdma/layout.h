@@ -66,6 +66,7 @@ struct completion {
     uint32_t queue; // index of the QP or SRQ a receive belongs to
     uint32_t slot; // of the receive; for a send, its sequence number plus one
     uint32_t bounce; // 1 + index of the bounce buffer that holds the data, 0 if none
+    uint64_t time; // now_ns() when it was added, if the queue wants that
 };
 
 // One completion in a ring, published by storing its position plus one in `turn` last.
@@ -89,6 +90,7 @@ struct alignas(64) cq_shared {
     uint32_t tail; // next position to be written
     uint32_t head_seen; // the producers' copy of head
     uint32_t capacity; // power of two
+    uint32_t timed; // completions say when they were added
     int32_t notify_fd; // write end of the completion channel, -1 without one
     uint64_t ring; // offset of cqe[capacity]
     uint64_t channel; // identity of the channel, for caching its descriptor
@@ -129,7 +131,10 @@ struct alignas(64) rq_shared {
     uint32_t slot_bytes;
     uint32_t bounces;
     uint64_t fifo; // offset of uint32_t[capacity], slot numbers in posting order
-    uint64_t slots; // offset of receive_slot[capacity], slot_bytes apart
+    // Offsets of receive_slot[], slot_bytes apart, in chunks: a queue that grows does not move its slots. The
+    // first one holds 2^first_chunk, each further one as many as all before it.
+    uint32_t first_chunk;
+    uint64_t slots[limits::slot_chunks];
     uint64_t next; // offset of uint32_t[bounces], the free list of bounce buffers
     uint64_t data; // offset of the bounce buffers
     alignas(64) std::atomic<uint32_t> tail; // next to be posted, the owner's
@@ -137,6 +142,13 @@ struct alignas(64) rq_shared {
 };
 
 // ---- queue pairs and memory regions -------------------------------------------------------------
+
+// Whether a peer reached a queue pair before it was told that it may send.
+enum contact_state : uint32_t {
+    contact_none,
+    contact_made, // to be reported as IBV_EVENT_COMM_EST
+    contact_reported
+};
 
 struct alignas(64) qp_shared {
     std::atomic<uint32_t> state; // ibv_qp_state; RESET also while the QP does not exist
@@ -151,18 +163,29 @@ struct alignas(64) qp_shared {
     uint32_t access;
     uint32_t min_rnr_timer;
     uint32_t rq_psn;
+    uint32_t rd_atomic; // READs and atomics it answers at a time
     std::atomic<uint32_t> cause; // 1 + async event that moved it to error, 0 if none
+    std::atomic<uint32_t> contact; // a contact_state
     rq_shared rq;
 };
 
+enum class memory_kind : uint32_t {
+    region,
+    window, // type 1
+    bound_window // type 2: for one queue pair
+};
+
+// A memory region or window.
 struct alignas(64) mr_shared {
     std::atomic<uint32_t> key; // 0: not valid
     uint32_t pd;
     uint32_t access;
-    uint32_t reserved;
+    memory_kind kind;
     uint64_t addr;
     uint64_t length;
     uint64_t iova;
+    uint32_t qp_num; // that a bound window is for
+    uint32_t region; // index of what a window opens
 };
 
 // ---- segment ------------------------------------------------------------------------------------

@@ -15,6 +15,8 @@ src_softrdma_libsoftrdma_la_SOURCES = \
 	src/softrdma/clock.h \
 	src/softrdma/context.cpp \
 	src/softrdma/context.h \
+	src/softrdma/context_file.cpp \
+	src/softrdma/context_file.h \
 	src/softrdma/cq.cpp \
 	src/softrdma/cq.h \
 	src/softrdma/cq_ex.cpp \
@@ -41,7 +43,11 @@ src_softrdma_libsoftrdma_la_SOURCES = \
 	src/softrdma/log.h \
 	src/softrdma/mr.cpp \
 	src/softrdma/mr.h \
+	src/softrdma/mw.cpp \
+	src/softrdma/mw.h \
 	src/softrdma/operation.h \
+	src/softrdma/pd.cpp \
+	src/softrdma/pd.h \
 	src/softrdma/peer.cpp \
 	src/softrdma/peer.h \
 	src/softrdma/process.cpp \

@@ -2,6 +2,7 @@
 #include "mr.h"
 
 #include "guard.h"
+#include "mw.h"
 #include "process.h"
 
 #include <cerrno>
@@ -19,16 +20,14 @@ namespace {
 constexpr unsigned remote_change = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC;
 constexpr unsigned supported     = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
                                IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC |
-                               IBV_ACCESS_ZERO_BASED | IBV_ACCESS_HUGETLB |
-                               IBV_ACCESS_OPTIONAL_RANGE;
-
-std::atomic<uint32_t> next_tag{1};
+                               IBV_ACCESS_MW_BIND | IBV_ACCESS_ZERO_BASED |
+                               IBV_ACCESS_HUGETLB | IBV_ACCESS_OPTIONAL_RANGE;
 
 // 0 or the errno a registration with these rights fails with.
 int check_access(unsigned access)
 {
     if ((access & ~supported) != 0) {
-        return EOPNOTSUPP; // memory windows, on-demand paging
+        return EOPNOTSUPP; // on-demand paging
     }
     if (((access & remote_change) != 0) && ((access & IBV_ACCESS_LOCAL_WRITE) == 0)) {
         return EINVAL;
@@ -67,10 +66,35 @@ int check_memory(void *addr, size_t length, unsigned access)
     return read_only ? EFAULT : 0;
 }
 
+// The address that belongs to `addr`, if rights and range allow it; 0 otherwise.
+uint64_t
+translate(const mr_shared &entry, uint32_t rights, uint64_t addr, uint64_t length)
+{
+    uint64_t offset = addr - entry.iova;
+    if (((entry.access & rights) != rights) || (offset > entry.length) ||
+        (length > entry.length - offset)) {
+        return 0;
+    }
+    return entry.addr + offset;
+}
+
+// Whether the entry is valid under that key. Sequentially consistent: pairs with the announcement of the
+// execution this belongs to, see guard.h.
+bool has_key(const mr_shared &entry, uint32_t key)
+{
+    return (key != 0) && (entry.key.load(std::memory_order_seq_cst) == key);
+}
+
 } // namespace
 
-memory_region *memory_region::create(process &owner, ibv_pd *pd, void *addr,
-                                     size_t length, uint64_t iova, unsigned access)
+uint32_t next_key(uint32_t index)
+{
+    static std::atomic<uint32_t> next_tag{1};
+    return (index << 8) | (next_tag.fetch_add(1, std::memory_order_relaxed) & 0xff);
+}
+
+std::shared_ptr<region> region::create(process &owner, ibv_pd *pd, void *addr,
+                                       size_t length, uint64_t iova, unsigned access)
 {
     int failure = check_access(access);
     if (failure == 0) {
@@ -86,46 +110,60 @@ memory_region *memory_region::create(process &owner, ibv_pd *pd, void *addr,
         return nullptr;
     }
 
-    auto region  = std::make_shared<memory_region>(owner, index);
-    uint32_t key = (index << 8) |
-                   (next_tag.fetch_add(1, std::memory_order_relaxed) & 0xff);
-    region->context = pd->context;
-    region->pd      = pd;
-    region->addr    = addr;
-    region->length  = length;
-    region->handle  = index;
-    region->lkey    = key;
-    region->rkey    = key;
+    auto fresh      = std::make_shared<region>(owner, pd, index);
+    fresh->m_key    = next_key(index);
+    fresh->m_addr   = addr;
+    fresh->m_length = length;
 
     mr_shared &shared = owner.seg.base()->mrs[index];
+    shared.kind       = memory_kind::region;
     shared.pd         = pd->handle;
     shared.access     = access;
     shared.addr       = reinterpret_cast<uint64_t>(addr);
     shared.length     = length;
     shared.iova       = (access & IBV_ACCESS_ZERO_BASED) ? 0 : iova;
-    shared.key.store(key, std::memory_order_release);
-
-    memory_region *result = region.get();
-    owner.mrs.publish(index, std::move(region));
-    return result;
+    shared.key.store(fresh->m_key, std::memory_order_release);
+    owner.mrs.publish(index, fresh);
+    return fresh;
 }
 
-int memory_region::change(int flags, ibv_pd *new_pd, void *new_addr, size_t new_length,
-                          int new_access)
+void region::describe(memory_region &name) const
 {
-    if ((flags & ~IBV_REREG_MR_FLAGS_SUPPORTED) != 0) {
-        errno = EINVAL;
-        return IBV_REREG_MR_ERR_INPUT;
+    name.addr   = m_addr;
+    name.length = m_length;
+    name.handle = m_index;
+    name.lkey   = m_key;
+    name.rkey   = m_key;
+}
+
+// 0 or the errno of such a change.
+int region::check_change(int flags, ibv_pd *pd, void *addr, size_t length,
+                         unsigned access) const
+{
+    if (((flags & ~IBV_REREG_MR_FLAGS_SUPPORTED) != 0) || (flags == 0) || (m_key == 0) ||
+        ((flags & IBV_REREG_MR_CHANGE_PD) && (pd == nullptr))) {
+        return EINVAL;
     }
-    mr_shared &shared    = m_owner.seg.base()->mrs[m_index];
-    bool move            = (flags & IBV_REREG_MR_CHANGE_TRANSLATION) != 0;
-    unsigned next_access = (flags & IBV_REREG_MR_CHANGE_ACCESS) ? unsigned(new_access) :
-                                                                  shared.access;
-    int failure          = check_access(next_access);
+    int failure = check_access(access);
     if (failure == 0) {
-        failure = check_memory(move ? new_addr : addr, move ? new_length : length,
-                               next_access);
+        bool move = (flags & IBV_REREG_MR_CHANGE_TRANSLATION) != 0;
+        failure   = check_memory(move ? addr : m_addr, move ? length : m_length, access);
     }
+    if (failure != 0) {
+        return failure;
+    }
+    return m_owner.windows.any_bound(m_index) ? EBUSY : 0;
+}
+
+int region::change(memory_region &name, int flags, ibv_pd *pd, void *addr, size_t length,
+                   int access)
+{
+    std::lock_guard lock(m_mutex);
+    mr_shared &shared = m_owner.seg.base()->mrs[m_index];
+    unsigned rights   = (flags & IBV_REREG_MR_CHANGE_ACCESS) ?
+                                static_cast<unsigned>(access) :
+                                shared.access;
+    int failure       = check_change(flags, pd, addr, length, rights);
     if (failure != 0) {
         errno = failure;
         return IBV_REREG_MR_ERR_INPUT;
@@ -133,48 +171,59 @@ int memory_region::change(int flags, ibv_pd *new_pd, void *new_addr, size_t new_
 
     shared.key.store(0, std::memory_order_seq_cst);
     quiesce(m_owner.reg, m_owner.reg.own_slot());
-    if (move) {
-        addr          = new_addr;
-        length        = new_length;
-        shared.addr   = reinterpret_cast<uint64_t>(new_addr);
-        shared.length = new_length;
-        shared.iova   = (next_access & IBV_ACCESS_ZERO_BASED) ? 0 : shared.addr;
+    if ((flags & IBV_REREG_MR_CHANGE_TRANSLATION) != 0) {
+        m_addr        = addr;
+        m_length      = length;
+        shared.addr   = reinterpret_cast<uint64_t>(addr);
+        shared.length = length;
+        shared.iova   = (rights & IBV_ACCESS_ZERO_BASED) ? 0 : shared.addr;
+        // Who knows the old key would reach other memory than it was given.
+        m_key = next_key(m_index);
     }
     if ((flags & IBV_REREG_MR_CHANGE_PD) != 0) {
-        pd        = new_pd;
-        shared.pd = new_pd->handle;
+        m_domain.move_to(pd);
+        name.pd   = pd;
+        shared.pd = pd->handle;
     }
-    shared.access = next_access;
-    uint32_t key  = (m_index << 8) |
-                   (next_tag.fetch_add(1, std::memory_order_relaxed) & 0xff);
-    lkey = rkey = key;
-    shared.key.store(key, std::memory_order_release);
+    shared.access = rights;
+    describe(name);
+    shared.key.store(m_key, std::memory_order_release);
     return 0;
 }
 
-void memory_region::close()
+int region::close()
 {
-    process &owner = m_owner;
-    uint32_t index = m_index;
-    owner.seg.base()->mrs[index].key.store(0, std::memory_order_seq_cst);
-    quiesce(owner.reg, owner.reg.own_slot());
-    owner.mrs.erase(index); // frees this object
+    std::lock_guard lock(m_mutex);
+    if (m_key == 0) {
+        return EINVAL;
+    }
+    if (!m_owner.windows.close_region(m_index)) {
+        return EBUSY;
+    }
+    quiesce(m_owner.reg, m_owner.reg.own_slot());
+    m_key = 0;
+    m_domain.leave();
+    m_owner.mrs.erase(m_index);
+    return 0;
 }
 
-uint64_t find_memory(segment_layout *where, uint32_t key, uint32_t pd, uint32_t rights,
-                     uint64_t addr, uint64_t length)
+uint64_t find_local_memory(segment_layout *where, uint32_t key, uint32_t pd,
+                           uint32_t rights, uint64_t addr, uint64_t length)
 {
-    mr_shared &region = where->mrs[(key >> 8) % limits::mrs];
-    // Sequentially consistent: pairs with the announcement of the execution this belongs to, see guard.h.
-    if ((key == 0) || (region.key.load(std::memory_order_seq_cst) != key) ||
-        (region.pd != pd) || ((region.access & rights) != rights)) {
-        return 0;
-    }
-    uint64_t offset = addr - region.iova;
-    if ((offset > region.length) || (length > region.length - offset)) {
-        return 0;
-    }
-    return region.addr + offset;
+    const mr_shared &entry = where->mrs[(key >> 8) % limits::mrs];
+    bool usable            = has_key(entry, key) && (entry.pd == pd) &&
+                  (entry.kind == memory_kind::region);
+    return usable ? translate(entry, rights, addr, length) : 0;
+}
+
+uint64_t find_remote_memory(segment_layout *where, uint32_t key, uint32_t pd,
+                            uint32_t qp_num, uint32_t rights, uint64_t addr,
+                            uint64_t length)
+{
+    const mr_shared &entry = where->mrs[(key >> 8) % limits::mrs];
+    bool usable            = has_key(entry, key) && (entry.pd == pd) &&
+                  ((entry.kind != memory_kind::bound_window) || (entry.qp_num == qp_num));
+    return usable ? translate(entry, rights, addr, length) : 0;
 }
 
 } // namespace softrdma

@@ -20,9 +20,22 @@ struct operation {
     uint32_t target_index;
     qp_shared &target;
 
+    uint32_t target_number() const
+    {
+        return (to.slot << limits::qp_bits) | target_index;
+    }
+
     bool datagram() const
     {
         return target.type == IBV_QPT_UD;
+    }
+
+    // Tells the owner of a target queue pair in RTR that its peer is there.
+    void make_contact() const
+    {
+        if (target.state.load(std::memory_order_relaxed) == IBV_QPS_RTR) {
+            report_contact();
+        }
     }
 
     // Moves the target queue pair to the error state and reports `event` to its owner.
@@ -30,6 +43,9 @@ struct operation {
 
     // The same without an event: the owner finds an error completion.
     void fail_target() const;
+
+    // The slow part of make_contact().
+    void report_contact() const;
 };
 
 // SEND: claims a receive, delivers and completes it.

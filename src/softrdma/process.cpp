@@ -63,6 +63,7 @@ process::process(const settings &config_, uint64_t seed) :
     cqs(1, limits::cqs, 0),
     srqs(1, limits::srqs, 0),
     mrs(1, limits::mrs, seed * 61),
+    windows(*this),
     contexts(1, 1024, 0)
 {
 }
@@ -178,7 +179,7 @@ void process::handle_attention()
         srq->check_limit();
     }
     for (const auto &qp : qps.snapshot()) {
-        qp->check_remote_error();
+        qp->check_reports();
     }
 }
 

@@ -10,6 +10,8 @@
 
 #include "events.h"
 #include "id_table.h"
+#include "mw.h"
+#include "pd.h"
 #include "peer.h"
 #include "registry.h"
 #include "segment.h"
@@ -23,7 +25,7 @@ namespace softrdma {
 class queue_pair;
 class completion_queue;
 class shared_receive_queue;
-class memory_region;
+class region;
 struct device_context;
 
 class process {
@@ -79,9 +81,10 @@ public:
     id_table<queue_pair> qps;
     id_table<completion_queue> cqs;
     id_table<shared_receive_queue> srqs;
-    id_table<memory_region> mrs;
+    id_table<region> mrs; // windows have their indices there, too
+    window_table windows;
     id_table<device_context> contexts;
-    std::atomic<uint32_t> next_pd{1};
+    domain_table domains;
     std::atomic<uint64_t> next_channel{1};
 
 private:

@@ -50,12 +50,13 @@ void round_up(ibv_qp_init_attr &attr)
 
 } // namespace
 
-queue_pair::queue_pair(process &owner_, uint32_t index_) :
+queue_pair::queue_pair(process &owner_, ibv_pd *pd, uint32_t index_) :
     ibv_qp_ex{},
     owner(owner_),
     index(index_),
     shared(owner_.seg.base()->qps[index_]),
-    m_receives(owner_, shared.rq)
+    m_receives(owner_, shared.rq),
+    m_domain(pd)
 {
 }
 
@@ -77,7 +78,7 @@ queue_pair *queue_pair::create(device_context &context, ibv_pd *pd,
     }
 
     round_up(attr);
-    auto created = std::make_shared<queue_pair>(owner, index);
+    auto created = std::make_shared<queue_pair>(owner, pd, index);
     if (!created->m_receives.create(pd->handle, attr.cap.max_recv_wr,
                                     attr.cap.max_recv_sge, limits::qp_bounces)) {
         owner.qps.erase(index);
@@ -126,6 +127,7 @@ queue_pair *queue_pair::create(device_context &context, ibv_pd *pd,
     shared.srq         = (srq != nullptr) ? srq->index() : 0;
     shared.dest_device = no_device;
     shared.cause.store(0);
+    shared.contact.store(contact_none);
     shared.state.store(IBV_QPS_RESET, std::memory_order_release);
 
     queue_pair *result = created.get();
@@ -142,7 +144,7 @@ void queue_pair::query(ibv_qp_attr &attr, ibv_qp_init_attr *init)
     attr.cur_qp_state   = state();
     attr.path_mig_state = IBV_MIG_MIGRATED;
     attr.cap            = m_init.cap;
-    attr.sq_draining = 0; // executed while posted: a queue that drains is empty at once
+    attr.sq_draining    = m_draining;
     if (init != nullptr) {
         *init = m_init;
     }
@@ -184,6 +186,7 @@ void queue_pair::close()
         --shared_receive_queue::from(qp_base.srq)->users;
     }
     owner.events.remove(m_events);
+    m_domain.leave();
     owner.qps.erase(index);
 }
 
@@ -211,10 +214,12 @@ ibv_qp *create_qp_ex(ibv_context *context, ibv_qp_init_attr_ex *attr)
         operations         = attr->send_ops_flags;
         uint64_t supported = IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM;
         if (attr->qp_type != IBV_QPT_UD) {
-            supported |= IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM;
+            supported |= IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM |
+                         IBV_QP_EX_WITH_BIND_MW | IBV_QP_EX_WITH_LOCAL_INV;
         }
         if (attr->qp_type == IBV_QPT_RC) {
-            supported |= IBV_QP_EX_WITH_RDMA_READ | IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP |
+            supported |= IBV_QP_EX_WITH_SEND_WITH_INV | IBV_QP_EX_WITH_RDMA_READ |
+                         IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP |
                          IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD;
         }
         if ((operations & ~supported) != 0) {

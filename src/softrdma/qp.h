@@ -13,6 +13,7 @@
 
 #include "events.h"
 #include "execute.h"
+#include "pd.h"
 #include "rq.h"
 
 #include <infiniband/verbs.h>
@@ -44,8 +45,10 @@ public:
     int post_send(ibv_send_wr *wr, ibv_send_wr **bad);
     int post_recv(ibv_recv_wr *wr, ibv_recv_wr **bad);
 
-    // One request, with the lock held.
-    int post_locked(const ibv_send_wr &wr);
+    // One request, with the lock held: 0 or the errno of posting it behind `ahead` others; and posting it, when
+    // that was 0.
+    int check_post(const ibv_send_wr &wr, uint32_t ahead);
+    void accept(const ibv_send_wr &wr);
 
     // 0. Waits for the application to acknowledge its events, then frees the object.
     int destroy();
@@ -66,8 +69,16 @@ public:
     }
     void retry();
 
-    // Follows up when a peer put the queue pair into the error state.
-    void check_remote_error();
+    bool completes_in(const ibv_cq *cq) const
+    {
+        return (qp_base.send_cq == cq) || (qp_base.recv_cq == cq);
+    }
+
+    // To the error state, with IBV_EVENT_QP_FATAL.
+    void fail();
+
+    // Follows up what a peer reported: that it is there, or that it put the queue pair into the error state.
+    void check_reports();
 
     receive_queue &receives()
     {
@@ -83,7 +94,7 @@ public:
     ibv_qp_attr attributes{};
 
     // Only for create(): make_shared needs it.
-    queue_pair(process &owner, uint32_t index);
+    queue_pair(process &owner, ibv_pd *pd, uint32_t index);
     ~queue_pair();
 
 private:
@@ -95,6 +106,7 @@ private:
     void run();
     void store(const ibv_send_wr &wr);
     int check_request(const ibv_send_wr &wr) const;
+    void run_or_store(const ibv_send_wr &wr);
     void wait_until(uint64_t when);
     void stop_waiting();
     void complete(const ibv_send_wr &wr, ibv_wc_status status, uint32_t bytes);
@@ -105,6 +117,7 @@ private:
     void flush_sends();
     void flush_receives();
     void reset();
+    void drained();
     void set_state(ibv_qp_state state);
     void apply(const ibv_qp_attr &attr, int mask);
     void follow_remote_error();
@@ -117,9 +130,12 @@ private:
     std::mutex m_mutex;
     receive_queue m_receives;
     event_target m_events;
+    domain_user m_domain;
     ibv_qp_init_attr m_init{};
-    bool m_open          = true; // until close()
-    bool m_error_handled = false; // flushed since it entered the error state
+    bool m_open           = true; // until close()
+    bool m_error_handled  = false; // flushed since it entered the error state
+    bool m_draining       = false; // in SQD, with a request that had begun
+    bool m_notify_drained = false;
 
     std::unique_ptr<stored_request[]> m_ring; // max_send_wr requests, by sequence number
     uint32_t m_posted   = 0;

@@ -35,6 +35,9 @@ private:
     static void set_inline(ibv_qp_ex *qp, size_t count, const ibv_data_buf *pieces);
     static void set_elements(ibv_qp_ex *qp, size_t count, const ibv_sge *list);
 
+    // The request that is being built; null, and the round fails, when none was begun.
+    request *last();
+
     std::vector<request> m_requests;
     size_t m_count = 0;
     int m_failure  = 0;

@@ -45,6 +45,10 @@ ibv_wc_opcode completion_opcode(ibv_wr_opcode opcode)
         return IBV_WC_COMP_SWAP;
     case IBV_WR_ATOMIC_FETCH_AND_ADD:
         return IBV_WC_FETCH_ADD;
+    case IBV_WR_BIND_MW:
+        return IBV_WC_BIND_MW;
+    case IBV_WR_LOCAL_INV:
+        return IBV_WC_LOCAL_INV;
     default:
         return IBV_WC_SEND;
     }
@@ -64,7 +68,10 @@ bool opcode_supported(ibv_qp_type type, ibv_wr_opcode opcode)
         return true;
     case IBV_WR_RDMA_WRITE:
     case IBV_WR_RDMA_WRITE_WITH_IMM:
+    case IBV_WR_BIND_MW:
+    case IBV_WR_LOCAL_INV:
         return type != IBV_QPT_UD;
+    case IBV_WR_SEND_WITH_INV:
     case IBV_WR_RDMA_READ:
     case IBV_WR_ATOMIC_CMP_AND_SWP:
     case IBV_WR_ATOMIC_FETCH_AND_ADD:
@@ -94,10 +101,17 @@ int queue_pair::check_request(const ibv_send_wr &wr) const
             return EINVAL;
         }
     }
+    if (wr.opcode == IBV_WR_BIND_MW) {
+        const ibv_mw *mw             = wr.bind_mw.mw;
+        const ibv_mw_bind_info &info = wr.bind_mw.bind_info;
+        bool valid = (mw != nullptr) && (wr.bind_mw.rkey >> 8 == mw->handle) &&
+                     ((info.mr != nullptr) || (info.length == 0));
+        return valid ? 0 : EINVAL;
+    }
     return 0;
 }
 
-int queue_pair::post_locked(const ibv_send_wr &wr)
+int queue_pair::check_post(const ibv_send_wr &wr, uint32_t ahead)
 {
     follow_remote_error();
     ibv_qp_state now = state();
@@ -108,41 +122,57 @@ int queue_pair::post_locked(const ibv_send_wr &wr)
     if (failure != 0) {
         return failure;
     }
-    if (m_posted - m_retired.load(std::memory_order_acquire) >= m_init.cap.max_send_wr) {
-        return ENOMEM;
-    }
+    uint32_t used = m_posted - m_retired.load(std::memory_order_acquire);
+    return (used + ahead >= m_init.cap.max_send_wr) ? ENOMEM : 0;
+}
 
+void queue_pair::accept(const ibv_send_wr &wr)
+{
+    if (wr.opcode != IBV_WR_BIND_MW) {
+        run_or_store(wr);
+        return;
+    }
+    // From here on by keys: the objects may be gone when it is executed (see mw.h).
+    ibv_send_wr by_key     = wr;
+    const ibv_mr *mr       = wr.bind_mw.bind_info.mr;
+    by_key.invalidate_rkey = (mr != nullptr) ? mr->lkey : 0;
+    run_or_store(by_key);
+}
+
+void queue_pair::run_or_store(const ibv_send_wr &wr)
+{
+    ibv_qp_state now = state();
     if ((now == IBV_QPS_ERR) || (now == IBV_QPS_SQE)) {
         ++m_posted;
         complete(wr, IBV_WC_WR_FLUSH_ERR, 0);
-        return 0;
+        return;
     }
     if ((now == IBV_QPS_SQD) || (m_posted != m_executed)) {
         store(wr);
-        return 0;
+        return;
     }
     outcome result = execute(*this, wr);
     if (result.what == outcome::kind::done) {
         ++m_posted;
         complete(wr, IBV_WC_SUCCESS, result.bytes);
-        return 0;
+        return;
     }
     store(wr);
     if (settle(m_ring[m_executed % m_init.cap.max_send_wr].wr, result)) {
         run();
     }
-    return 0;
 }
 
 int queue_pair::post_send(ibv_send_wr *wr, ibv_send_wr **bad)
 {
     std::lock_guard lock(m_mutex);
     for (; wr != nullptr; wr = wr->next) {
-        int failure = post_locked(*wr);
+        int failure = check_post(*wr, 0);
         if (failure != 0) {
             *bad = wr;
             return failure;
         }
+        accept(*wr);
     }
     return 0;
 }
@@ -189,9 +219,13 @@ void queue_pair::store(const ibv_send_wr &wr)
 
 void queue_pair::run()
 {
-    while ((m_posted != m_executed) && (state() == IBV_QPS_RTS)) {
+    while ((m_posted != m_executed) && ((state() == IBV_QPS_RTS) || m_draining)) {
         const ibv_send_wr &wr = m_ring[m_executed % m_init.cap.max_send_wr].wr;
         if (!settle(wr, execute(*this, wr))) {
+            return;
+        }
+        if (m_draining) {
+            drained();
             return;
         }
     }

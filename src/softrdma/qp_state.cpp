@@ -71,14 +71,20 @@ int queue_pair::modify(const ibv_qp_attr &attr, int mask)
     }
     apply(attr, mask);
     set_state(to);
-    if ((from == IBV_QPS_RTS) && (to == IBV_QPS_SQD) &&
-        (mask & IBV_QP_EN_SQD_ASYNC_NOTIFY) && (attr.en_sqd_async_notify != 0)) {
-        device_context::from(qp_base.context)->raise(IBV_EVENT_SQ_DRAINED, &m_events);
+    if ((from == IBV_QPS_RTS) && (to == IBV_QPS_SQD)) {
+        m_notify_drained = (mask & IBV_QP_EN_SQD_ASYNC_NOTIFY) &&
+                           (attr.en_sqd_async_notify != 0);
+        // A request whose execution has begun is carried to its end, those behind it wait.
+        m_draining = m_posted != m_executed;
+        if (!m_draining) {
+            drained();
+        }
     }
     if (to == IBV_QPS_RTR) {
         owner.background.start(); // from here on a peer can put it into the error state
     }
     if (to == IBV_QPS_RTS) {
+        m_draining = false;
         run();
     }
     return 0;
@@ -115,8 +121,18 @@ void queue_pair::apply(const ibv_qp_attr &attr, int mask)
     shared.dest_qpn      = own.dest_qp_num;
     shared.min_rnr_timer = own.min_rnr_timer;
     shared.rq_psn        = own.rq_psn;
+    shared.rd_atomic     = own.max_dest_rd_atomic;
     if ((mask & IBV_QP_AV) != 0) {
         shared.dest_device = resolve_address(owner, own.ah_attr);
+    }
+}
+
+void queue_pair::drained()
+{
+    m_draining = false;
+    if (m_notify_drained) {
+        m_notify_drained = false;
+        device_context::from(qp_base.context)->raise(IBV_EVENT_SQ_DRAINED, &m_events);
     }
 }
 
@@ -135,6 +151,7 @@ void queue_pair::set_state(ibv_qp_state to)
 void queue_pair::enter_error()
 {
     bool first      = !m_error_handled;
+    m_draining      = false;
     m_error_handled = true;
     set_state(IBV_QPS_ERR);
     flush_sends();
@@ -175,10 +192,24 @@ void queue_pair::follow_remote_error()
     enter_error();
 }
 
-void queue_pair::check_remote_error()
+void queue_pair::check_reports()
 {
     std::lock_guard lock(m_mutex);
+    uint32_t made = contact_made;
+    if (m_open && shared.contact.compare_exchange_strong(made, contact_reported)) {
+        device_context::from(qp_base.context)->raise(IBV_EVENT_COMM_EST, &m_events);
+    }
     follow_remote_error();
+}
+
+void queue_pair::fail()
+{
+    std::lock_guard lock(m_mutex);
+    if (!m_open || (state() == IBV_QPS_RESET) || m_error_handled) {
+        return;
+    }
+    device_context::from(qp_base.context)->raise(IBV_EVENT_QP_FATAL, &m_events);
+    enter_error();
 }
 
 void queue_pair::reset()
@@ -197,6 +228,8 @@ void queue_pair::reset()
     m_error_handled = false;
     stop_waiting();
     shared.cause.store(0);
+    shared.contact.store(contact_none);
+    m_draining         = false;
     shared.dest_device = no_device;
     attributes         = {};
 }

@@ -14,10 +14,26 @@
 namespace softrdma {
 namespace {
 
+// The chunk a slot is in; `index` becomes its place there.
+uint32_t chunk_of(const rq_shared &queue, uint32_t &index)
+{
+    auto chunk = static_cast<uint32_t>(std::bit_width(index >> queue.first_chunk));
+    if (chunk != 0) {
+        index -= 1u << (queue.first_chunk + chunk - 1);
+    }
+    return chunk;
+}
+
+uint64_t chunk_bytes(const rq_shared &queue, uint32_t chunk)
+{
+    uint32_t level = queue.first_chunk + ((chunk != 0) ? chunk - 1 : 0);
+    return (uint64_t{1} << level) * queue.slot_bytes;
+}
+
 receive_slot *slot_at(segment_layout *where, const rq_shared &queue, uint32_t index)
 {
-    return at_offset<receive_slot>(where,
-                                   queue.slots + uint64_t(index) * queue.slot_bytes);
+    uint64_t chunk = queue.slots[chunk_of(queue, index)];
+    return at_offset<receive_slot>(where, chunk + uint64_t(index) * queue.slot_bytes);
 }
 
 uint32_t *fifo_of(segment_layout *where, const rq_shared &queue)
@@ -100,8 +116,8 @@ bool receive_memory(segment_layout *where, const rq_shared &queue, receive_slot 
         if (sge.length == 0) {
             continue;
         }
-        uint64_t addr = find_memory(where, sge.lkey, queue.pd, IBV_ACCESS_LOCAL_WRITE,
-                                    sge.addr, sge.length);
+        uint64_t addr = find_local_memory(where, sge.lkey, queue.pd,
+                                          IBV_ACCESS_LOCAL_WRITE, sge.addr, sge.length);
         if (addr == 0) {
             return false;
         }
@@ -129,12 +145,14 @@ bool receive_queue::create(uint32_t pd, uint32_t depth, uint32_t sges, uint32_t 
     m_shared.limit_reached.store(0);
     m_shared.head.store(0);
     m_shared.tail.store(0);
-    m_shared.fifo  = seg.allocate(uint64_t(m_shared.capacity) * sizeof(uint32_t));
-    m_shared.slots = seg.allocate(uint64_t(m_shared.capacity) * m_shared.slot_bytes);
-    m_shared.next  = seg.allocate(uint64_t(m_shared.bounces) * sizeof(uint32_t));
-    m_shared.data  = seg.allocate(uint64_t(m_shared.bounces) * limits::bounce_bytes);
-    if ((m_shared.fifo == 0) || (m_shared.slots == 0) || (m_shared.next == 0) ||
-        (m_shared.data == 0)) {
+    m_shared.fifo = seg.allocate(uint64_t(m_shared.capacity) * sizeof(uint32_t));
+    m_shared.next = seg.allocate(uint64_t(m_shared.bounces) * sizeof(uint32_t));
+    m_shared.data = seg.allocate(uint64_t(m_shared.bounces) * limits::bounce_bytes);
+    m_shared.first_chunk = static_cast<uint32_t>(std::bit_width(m_shared.capacity) - 1);
+    std::fill(std::begin(m_shared.slots), std::end(m_shared.slots), 0);
+    m_slots = 0;
+    if ((m_shared.fifo == 0) || (m_shared.next == 0) || (m_shared.data == 0) ||
+        !add_slots(depth)) {
         destroy(true);
         return false;
     }
@@ -152,10 +170,64 @@ void receive_queue::free_everything()
         give_bounce(m_owner.seg.base(), m_shared, bounce);
     }
     m_free.clear();
-    for (uint32_t i = m_depth; i != 0; --i) {
+    for (uint32_t i = m_slots; i != 0; --i) {
         slot(i - 1)->claimer.store(0, std::memory_order_relaxed);
         m_free.push_back(i - 1);
     }
+}
+
+bool receive_queue::add_slots(uint32_t wanted)
+{
+    for (; m_slots < wanted; ++m_slots) {
+        uint32_t place  = m_slots;
+        uint64_t &chunk = m_shared.slots[chunk_of(m_shared, place)];
+        if ((place == 0) && (chunk == 0)) {
+            chunk = m_owner.seg.allocate(
+                    chunk_bytes(m_shared,
+                                static_cast<uint32_t>(&chunk - m_shared.slots)));
+            if (chunk == 0) {
+                return false;
+            }
+        }
+        slot(m_slots)->claimer.store(0, std::memory_order_relaxed);
+        m_free.push_back(m_slots);
+    }
+    return true;
+}
+
+int receive_queue::resize(uint32_t depth)
+{
+    std::lock_guard lock(m_mutex);
+    if (used() > depth) {
+        return EINVAL;
+    }
+    segment &seg      = m_owner.seg;
+    uint32_t capacity = std::max(std::bit_ceil(depth), m_shared.capacity);
+    uint32_t previous = m_shared.capacity;
+    uint64_t retired  = 0;
+    if (capacity != previous) {
+        uint64_t fifo = seg.allocate(uint64_t(capacity) * sizeof(uint32_t));
+        if (fifo == 0) {
+            return ENOMEM;
+        }
+        // Claimers read the FIFO and its size under the lock only.
+        retired      = m_shared.fifo;
+        uint32_t *to = at_offset<uint32_t>(seg.base(), fifo);
+        m_shared.lock.lock(m_owner.token());
+        uint32_t *from = fifo_of(seg.base(), m_shared);
+        for (uint32_t i = m_shared.head.load(); i != m_shared.tail.load(); ++i) {
+            to[i & (capacity - 1)] = from[i & (previous - 1)];
+        }
+        m_shared.fifo     = fifo;
+        m_shared.capacity = capacity;
+        m_shared.lock.unlock();
+    }
+    seg.free(retired, uint64_t(previous) * sizeof(uint32_t));
+    if (!add_slots(depth)) {
+        return ENOMEM;
+    }
+    m_depth = depth;
+    return 0;
 }
 
 void receive_queue::destroy(bool reuse)
@@ -164,11 +236,14 @@ void receive_queue::destroy(bool reuse)
     if (reuse) {
         segment &seg = m_owner.seg;
         seg.free(m_shared.fifo, uint64_t(m_shared.capacity) * sizeof(uint32_t));
-        seg.free(m_shared.slots, uint64_t(m_shared.capacity) * m_shared.slot_bytes);
+        for (uint32_t chunk = 0; chunk < limits::slot_chunks; ++chunk) {
+            seg.free(m_shared.slots[chunk], chunk_bytes(m_shared, chunk));
+        }
         seg.free(m_shared.next, uint64_t(m_shared.bounces) * sizeof(uint32_t));
         seg.free(m_shared.data, uint64_t(m_shared.bounces) * limits::bounce_bytes);
     }
-    m_shared.fifo = m_shared.slots = m_shared.next = m_shared.data = 0;
+    m_shared.fifo = m_shared.next = m_shared.data = 0;
+    std::fill(std::begin(m_shared.slots), std::end(m_shared.slots), 0);
 }
 
 int receive_queue::post(ibv_recv_wr *wr, ibv_recv_wr **bad)
@@ -182,7 +257,7 @@ int receive_queue::post(ibv_recv_wr *wr, ibv_recv_wr **bad)
             failure = EINVAL;
             break;
         }
-        if (m_free.empty()) {
+        if (used() >= m_depth) {
             failure = ENOMEM;
             break;
         }
@@ -248,7 +323,7 @@ void receive_queue::reclaim(const std::unordered_set<uint32_t> &delivered)
     for (uint32_t i = m_shared.head.load(std::memory_order_relaxed); i != tail; ++i) {
         posted.insert(fifo[i & mask]);
     }
-    for (uint32_t index = 0; index < m_depth; ++index) {
+    for (uint32_t index = 0; index < m_slots; ++index) {
         receive_slot &lost  = *slot(index);
         owner_token claimer = lost.claimer.load(std::memory_order_relaxed);
         if ((claimer == 0) || posted.contains(index) || delivered.contains(index) ||

@@ -60,6 +60,9 @@ public:
     // Nobody may be executing toward this process any more. `reuse` false sets the memory aside.
     void destroy(bool reuse);
 
+    // For another number of receives, of the same kind. 0, EINVAL when more are in use, ENOMEM.
+    int resize(uint32_t depth);
+
     // Posts a chain. 0, or an errno with `bad` at the request that failed: EINVAL too many elements,
     // ENOMEM the queue is full.
     int post(ibv_recv_wr *wr, ibv_recv_wr **bad);
@@ -90,10 +93,18 @@ public:
 private:
     receive_slot *slot(uint32_t index);
     void free_everything();
+    bool add_slots(uint32_t wanted);
+
+    // Slots that are posted, or whose completion was not polled.
+    uint32_t used() const
+    {
+        return m_slots - static_cast<uint32_t>(m_free.size());
+    }
 
     process &m_owner;
     rq_shared &m_shared;
-    uint32_t m_depth = 0;
+    uint32_t m_depth = 0; // how many may be in use
+    uint32_t m_slots = 0; // how many there are
     uint32_t m_sges  = 0;
     std::mutex m_mutex;
     std::vector<uint32_t> m_free; // last in, first out

@@ -10,7 +10,7 @@
 namespace softrdma {
 
 // Identifies the shared layout; part of the registry's name, so that builds never mix.
-inline constexpr uint32_t layout_version = 2;
+inline constexpr uint32_t layout_version = 3;
 
 namespace limits {
 
@@ -26,6 +26,7 @@ inline constexpr uint32_t pds     = 1u << 16;
 inline constexpr uint32_t ahs     = 1u << 16;
 
 inline constexpr uint32_t work_requests = 16384; // of one queue
+inline constexpr uint32_t slot_chunks   = 15; // 1 + log2 of that
 inline constexpr uint32_t sges          = 32; // of one work request
 inline constexpr uint32_t cqes          = 1u << 18;
 inline constexpr uint32_t inline_bytes  = 512;

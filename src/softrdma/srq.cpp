@@ -9,11 +9,12 @@
 
 namespace softrdma {
 
-shared_receive_queue::shared_receive_queue(process &owner, uint32_t index) :
+shared_receive_queue::shared_receive_queue(process &owner, ibv_pd *pd_, uint32_t index) :
     ibv_srq{},
     m_owner(owner),
     m_index(index),
-    m_receives(owner, owner.seg.base()->srqs[index])
+    m_receives(owner, owner.seg.base()->srqs[index]),
+    m_domain(pd_)
 {
 }
 
@@ -31,7 +32,7 @@ shared_receive_queue::create(process &owner, ibv_pd *pd, ibv_srq_init_attr &attr
         return nullptr;
     }
 
-    auto created         = std::make_shared<shared_receive_queue>(owner, index);
+    auto created         = std::make_shared<shared_receive_queue>(owner, pd, index);
     created->context     = pd->context;
     created->srq_context = attr.srq_context;
     created->pd          = pd;
@@ -58,13 +59,17 @@ int shared_receive_queue::modify(const ibv_srq_attr &attr, int mask)
     if ((mask & ~(IBV_SRQ_MAX_WR | IBV_SRQ_LIMIT)) != 0) {
         return EINVAL;
     }
-    if ((mask & IBV_SRQ_MAX_WR) != 0) {
-        return EOPNOTSUPP; // IBV_DEVICE_SRQ_RESIZE is not advertised
+    bool resize    = (mask & IBV_SRQ_MAX_WR) != 0;
+    uint32_t depth = resize ? attr.max_wr : m_receives.depth();
+    if ((depth == 0) || (depth > limits::work_requests) ||
+        ((mask & IBV_SRQ_LIMIT) && (attr.srq_limit > depth))) {
+        return EINVAL;
+    }
+    int failure = resize ? m_receives.resize(depth) : 0;
+    if (failure != 0) {
+        return failure;
     }
     if ((mask & IBV_SRQ_LIMIT) != 0) {
-        if (attr.srq_limit > m_receives.depth()) {
-            return EINVAL;
-        }
         rq_shared &shared = m_receives.shared();
         shared.lock.lock(m_owner.token());
         shared.limit.store(attr.srq_limit, std::memory_order_relaxed);
@@ -90,6 +95,7 @@ int shared_receive_queue::destroy()
     m_receives.destroy(quiesce(m_owner.reg, m_owner.reg.own_slot()));
     pthread_mutex_destroy(&mutex);
     pthread_cond_destroy(&cond);
+    m_domain.leave();
     m_owner.srqs.erase(
             m_index); // frees this object, unless the service thread looks at it
     return 0;

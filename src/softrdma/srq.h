@@ -6,6 +6,7 @@
 #pragma once
 
 #include "events.h"
+#include "pd.h"
 #include "rq.h"
 
 #include <infiniband/verbs.h>
@@ -47,13 +48,14 @@ public:
     std::atomic<uint32_t> users{0}; // queue pairs
 
     // Only for create(): make_shared needs it.
-    shared_receive_queue(process &owner, uint32_t index);
+    shared_receive_queue(process &owner, ibv_pd *pd, uint32_t index);
 
 private:
     process &m_owner;
     const uint32_t m_index;
     receive_queue m_receives;
     event_target m_events;
+    domain_user m_domain;
     uint32_t m_max_sge = 0;
 };
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "endpoint.hpp"
 
+#include "site.hpp"
+
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -23,6 +25,20 @@ void must(bool condition, const char *what)
 
 } // namespace
 
+ibv_ah_attr way_to(const address &other)
+{
+    ibv_ah_attr attr{};
+    attr.port_num = 1;
+    attr.dlid     = other.lid;
+    if (where_we_are().ethernet) {
+        attr.is_global      = 1;
+        attr.grh.dgid       = other.gid;
+        attr.grh.sgid_index = where_we_are().gid_index;
+        attr.grh.hop_limit  = 64;
+    }
+    return attr;
+}
+
 double now_ms()
 {
     timespec now;
@@ -33,11 +49,9 @@ double now_ms()
 endpoint::endpoint(const options &wanted) : setup(wanted)
 {
     const verbs_api &v = verbs();
-    ibv_device **list  = v.get_device_list(nullptr);
-    must((list != nullptr) && (list[0] != nullptr), "get_device_list");
-    context = v.open_device(list[0]);
+    const site &here   = where_we_are();
+    context = open_device(setup.servant ? here.servants_device : here.own_device);
     must(context != nullptr, "open_device");
-    v.free_device_list(list);
     // A test that waits for an event must not wait for ever.
     fcntl(context->async_fd, F_SETFL, O_NONBLOCK);
 
@@ -96,7 +110,8 @@ address endpoint::own_address() const
                    reinterpret_cast<uint64_t>(buffer),
                    port.lid,
                    {}};
-    must(verbs().query_gid(context, 1, 0, &result.gid) == 0, "query_gid");
+    must(verbs().query_gid(context, 1, where_we_are().gid_index, &result.gid) == 0,
+         "query_gid");
     return result;
 }
 
@@ -123,15 +138,10 @@ int endpoint::to_rtr(const address &other)
     attr.path_mtu           = IBV_MTU_1024;
     attr.dest_qp_num        = other.number;
     attr.rq_psn             = setup.rq_psn;
-    attr.max_dest_rd_atomic = 4;
+    attr.max_dest_rd_atomic = setup.rd_atomic;
     attr.min_rnr_timer      = setup.min_rnr_timer;
-    attr.ah_attr.port_num   = 1;
-    attr.ah_attr.dlid       = other.lid;
-    if (other.lid == 0) {
-        attr.ah_attr.is_global = 1;
-        attr.ah_attr.grh.dgid  = other.gid;
-    }
-    int mask = IBV_QP_STATE;
+    attr.ah_attr            = way_to(other);
+    int mask                = IBV_QP_STATE;
     if (setup.type != IBV_QPT_UD) {
         mask |= IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
     }
@@ -149,7 +159,7 @@ int endpoint::to_rts()
     attr.timeout       = setup.timeout;
     attr.retry_cnt     = setup.retry_cnt;
     attr.rnr_retry     = setup.rnr_retry;
-    attr.max_rd_atomic = 4;
+    attr.max_rd_atomic = setup.rd_atomic;
     int mask           = IBV_QP_STATE | IBV_QP_SQ_PSN;
     if (setup.type == IBV_QPT_RC) {
         mask |= IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |

@@ -31,6 +31,8 @@ struct options {
     uint8_t min_rnr_timer = 12; // 640 us
     uint32_t rq_psn       = 77;
     uint32_t sq_psn       = 77;
+    uint8_t rd_atomic     = 4;
+    bool servant          = false; // it is on the other device, if there are two
 };
 
 // What the other side needs to know.
@@ -41,6 +43,9 @@ struct address {
     uint16_t lid;
     ibv_gid gid;
 };
+
+// The way to a port, as this site's link layer wants it.
+ibv_ah_attr way_to(const address &other);
 
 // Waiting gives up after this long, so that a bug is a failure and not a hang.
 inline constexpr double patience_ms = 10000;

@@ -149,6 +149,15 @@ BOOST_AUTO_TEST_CASE(overrun_is_reported)
     BOOST_TEST(event.event_type == IBV_EVENT_CQ_ERR);
     BOOST_TEST(event.element.cq == pair.self.cq);
     verbs().ack_async_event(&event);
+    // It takes the queue pairs down that complete there.
+    while ((verbs().get_async_event(pair.self.context, &event) != 0) &&
+           (now_ms() < give_up)) {
+        std::this_thread::yield();
+    }
+    BOOST_TEST(event.event_type == IBV_EVENT_QP_FATAL);
+    BOOST_TEST(event.element.qp == pair.self.qp);
+    verbs().ack_async_event(&event);
+    BOOST_TEST(pair.self.state() == IBV_QPS_ERR);
     for (int i = 0; i < 16; ++i) {
         BOOST_TEST(pair.self.wait_status() == IBV_WC_SUCCESS);
     }

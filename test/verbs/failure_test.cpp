@@ -155,6 +155,7 @@ BOOST_AUTO_TEST_CASE(queue_pair_connected_elsewhere_does_not_answer)
         address target = other.where();
         if (fault == 1) {
             target.lid = 9; // no such device
+            target.gid.raw[15] ^= 0x40;
         } else if (fault == 2) {
             target.number += 1; // no such queue pair
         }

@@ -1,31 +1,48 @@
 # test/verbs: the semantics of the software device, and other people's programs on it.
 
 check_PROGRAMS += test/verbs/softrdma_test
-TESTS          += test/verbs/softrdma_test test/verbs/pingpong.sh
+TESTS          += test/verbs/softrdma_test test/verbs/devices.sh test/verbs/pingpong.sh \
+	test/verbs/perftest.sh test/verbs/pyverbs.sh
 
 test_verbs_softrdma_test_SOURCES = \
+	test/verbs/address_test.cpp \
 	test/verbs/connected.hpp \
 	test/verbs/datagram_test.cpp \
 	test/verbs/endpoint.cpp \
 	test/verbs/endpoint.hpp \
 	test/verbs/event_test.cpp \
+	test/verbs/extended_test.cpp \
 	test/verbs/failure_test.cpp \
+	test/verbs/import_test.cpp \
 	test/verbs/main.cpp \
 	test/verbs/message_test.cpp \
 	test/verbs/object_test.cpp \
+	test/verbs/order_test.cpp \
 	test/verbs/process_test.cpp \
 	test/verbs/remote_test.cpp \
 	test/verbs/servant.cpp \
 	test/verbs/servant.hpp \
 	test/verbs/serve.cpp \
+	test/verbs/site.cpp \
+	test/verbs/site.hpp \
+	test/verbs/srq_test.cpp \
 	test/verbs/verbs_api.cpp \
 	test/verbs/verbs_api.hpp \
+	test/verbs/window_test.cpp \
 	test/verbs/wire.hpp \
 	test/verbs/yield_test.cpp
 test_verbs_softrdma_test_CPPFLAGS = \
 	$(AM_CPPFLAGS) $(VERBS_CPPFLAGS) $(BOOST_TEST_CPPFLAGS)
 test_verbs_softrdma_test_LDADD = $(BOOST_TEST_LIBS) -ldl -lpthread
 
-EXTRA_DIST += test/verbs/pingpong.sh
 # The device's calls of sched_yield are counted.
 test_verbs_softrdma_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--export-dynamic-symbol=sched_yield
+
+EXTRA_DIST += \
+	test/verbs/devices.sh \
+	test/verbs/pair.sh \
+	test/verbs/perftest.sh \
+	test/verbs/pingpong.sh \
+	test/verbs/pyverbs.sh \
+	test/verbs/pyverbs.skipped \
+	test/verbs/run_pyverbs.py

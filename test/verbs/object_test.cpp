@@ -19,23 +19,18 @@ BOOST_AUTO_TEST_CASE(device_is_listed_and_described)
     int count         = 0;
     ibv_device **list = verbs().get_device_list(&count);
     BOOST_REQUIRE(list != nullptr);
-    BOOST_TEST(count == 1);
-    BOOST_TEST(list[1] == nullptr);
-    BOOST_TEST(strcmp(verbs().get_device_name(list[0]), "softrdma0") == 0);
-    BOOST_TEST(verbs().get_device_guid(list[0]) != 0u);
+    BOOST_TEST(count >= 1);
+    BOOST_TEST(list[count] == nullptr);
 
     endpoint self;
     ibv_device_attr attr;
     BOOST_TEST(verbs().query_device(self.context, &attr) == 0);
-    BOOST_TEST(attr.node_guid == verbs().get_device_guid(list[0]));
+    BOOST_TEST(attr.node_guid == verbs().get_device_guid(self.context->device));
     BOOST_TEST(attr.max_srq > 0);
+    BOOST_TEST(attr.vendor_id != 0u);
     verbs().free_device_list(list);
 
-    ibv_gid gid;
     __be16 pkey;
-    BOOST_TEST(verbs().query_gid(self.context, 1, 0, &gid) == 0);
-    BOOST_TEST(verbs().query_gid(self.context, 1, 1, &gid) == -1);
-    BOOST_TEST(verbs().query_gid(self.context, 2, 0, &gid) == -1);
     BOOST_TEST(verbs().query_pkey(self.context, 1, 0, &pkey) == 0);
     BOOST_TEST(pkey == 0xffff);
     BOOST_TEST(strcmp(verbs().wc_status_str(IBV_WC_RNR_RETRY_EXC_ERR),
@@ -84,6 +79,59 @@ BOOST_AUTO_TEST_CASE(state_changes_need_their_attributes)
     BOOST_TEST(created.send_cq == self.cq);
 }
 
+BOOST_AUTO_TEST_CASE(each_service_has_its_own_attributes)
+{
+    constexpr int connected_init = IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS;
+    constexpr int datagram_init  = IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY;
+    constexpr int uc_rtr = IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
+    constexpr int rc_rtr = uc_rtr | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
+    constexpr int rc_rts = IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+                           IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC;
+    struct service {
+        ibv_qp_type type;
+        int init, rtr, rts;
+    };
+    const service services[] = {{IBV_QPT_RC, connected_init, rc_rtr, rc_rts},
+                                {IBV_QPT_UC, connected_init, uc_rtr, IBV_QP_SQ_PSN},
+                                {IBV_QPT_UD, datagram_init, 0, IBV_QP_SQ_PSN}};
+    for (const service &each : services) {
+        options wanted;
+        wanted.type = each.type;
+        endpoint self(wanted);
+        ibv_qp_attr attr{};
+        attr.port_num = 1;
+        attr.path_mtu = IBV_MTU_1024;
+        attr.ah_attr  = way_to(self.own_address());
+        auto modify   = [&](ibv_qp_state to, int mask) {
+            attr.qp_state = to;
+            return verbs().modify_qp(self.qp, &attr, mask | IBV_QP_STATE);
+        };
+        struct step {
+            ibv_qp_state to;
+            int mask;
+        };
+        for (const step &next :
+             {step{IBV_QPS_INIT, each.init}, step{IBV_QPS_RTR, each.rtr},
+              step{IBV_QPS_RTS, each.rts}}) {
+            // Without any one of them, and with one of another service, it does not work.
+            for (int bit = 1; bit <= IBV_QP_RATE_LIMIT; bit <<= 1) {
+                if ((next.mask & bit) != 0) {
+                    BOOST_TEST(modify(next.to, next.mask & ~bit) == EINVAL);
+                }
+            }
+            int foreign = (each.type == IBV_QPT_UD) ? IBV_QP_ACCESS_FLAGS : IBV_QP_QKEY;
+            BOOST_TEST(modify(next.to, next.mask | foreign) == EINVAL);
+            BOOST_TEST(modify(next.to, next.mask) == 0);
+            BOOST_TEST(self.state() == next.to);
+        }
+        // From anywhere to the error state, and from there to the start only.
+        BOOST_TEST(modify(IBV_QPS_ERR, 0) == 0);
+        BOOST_TEST(modify(IBV_QPS_RTS, each.rts) == EINVAL);
+        BOOST_TEST(modify(IBV_QPS_RESET, 0) == 0);
+        BOOST_TEST(self.state() == IBV_QPS_RESET);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(draining_queue_keeps_its_requests)
 {
     connected pair;
@@ -111,7 +159,7 @@ BOOST_AUTO_TEST_CASE(registration_checks_rights_and_memory)
     errno              = 0;
     BOOST_TEST(v.reg_mr(self.pd, self.buffer, 4096, IBV_ACCESS_REMOTE_WRITE) == nullptr);
     BOOST_TEST(errno == EINVAL);
-    BOOST_TEST(v.reg_mr(self.pd, self.buffer, 4096, IBV_ACCESS_MW_BIND) == nullptr);
+    BOOST_TEST(v.reg_mr(self.pd, self.buffer, 4096, IBV_ACCESS_ON_DEMAND) == nullptr);
     BOOST_TEST(errno == EOPNOTSUPP);
     BOOST_TEST(v.reg_mr(self.pd, nullptr, 4096, IBV_ACCESS_LOCAL_WRITE) == nullptr);
     BOOST_TEST(errno == EFAULT);
@@ -159,6 +207,37 @@ BOOST_AUTO_TEST_CASE(region_with_its_own_addresses_and_a_changed_one)
     BOOST_TEST(verbs().dereg_mr(shifted) == 0);
 }
 
+BOOST_AUTO_TEST_CASE(changed_rights_leave_the_key_as_it_was)
+{
+    options wanted;
+    wanted.memory_access = IBV_ACCESS_LOCAL_WRITE;
+    endpoint self, other(wanted);
+    BOOST_REQUIRE_EQUAL(self.connect(other.own_address()), 0);
+    BOOST_REQUIRE_EQUAL(other.connect(self.own_address()), 0);
+    address known = other.own_address();
+    BOOST_REQUIRE_EQUAL(verbs().rereg_mr(other.mr, IBV_REREG_MR_CHANGE_ACCESS, nullptr,
+                                         nullptr, 0, all_access),
+                        0);
+    BOOST_TEST(other.mr->rkey == known.rkey);
+    BOOST_REQUIRE_EQUAL(self.rdma(IBV_WR_RDMA_WRITE, known, 8), 0);
+    BOOST_TEST(self.wait_status() == IBV_WC_SUCCESS);
+    BOOST_REQUIRE_EQUAL(verbs().rereg_mr(other.mr, IBV_REREG_MR_CHANGE_ACCESS, nullptr,
+                                         nullptr, 0, IBV_ACCESS_LOCAL_WRITE),
+                        0);
+    BOOST_REQUIRE_EQUAL(self.rdma(IBV_WR_RDMA_WRITE, known, 8), 0);
+    BOOST_TEST(self.wait_status() == IBV_WC_REM_ACCESS_ERR);
+}
+
+BOOST_AUTO_TEST_CASE(completion_queue_is_hardly_larger_than_asked_for)
+{
+    endpoint self;
+    BOOST_TEST(self.cq->cqe == self.setup.cqe);
+    BOOST_TEST(verbs().resize_cq(self.cq, 5) == 0);
+    BOOST_TEST(self.cq->cqe == 8);
+    BOOST_TEST(verbs().resize_cq(self.cq, 1) == 0);
+    BOOST_TEST(self.cq->cqe == 1);
+}
+
 BOOST_AUTO_TEST_CASE(resized_queue_keeps_its_completions)
 {
     options wanted;
@@ -185,79 +264,9 @@ BOOST_AUTO_TEST_CASE(resized_queue_keeps_its_completions)
     BOOST_TEST(verbs().resize_cq(pair.self.cq, 16) == 0);
 }
 
-BOOST_AUTO_TEST_CASE(extended_interfaces)
-{
-    endpoint self;
-    servant other;
-    verbs_context *extended = verbs_get_ctx(self.context);
-    ibv_cq_init_attr_ex cq_attr{};
-    cq_attr.cqe      = 64;
-    cq_attr.wc_flags = IBV_WC_STANDARD_FLAGS;
-    ibv_cq_ex *cq    = extended->create_cq_ex(self.context, &cq_attr);
-    BOOST_REQUIRE(cq != nullptr);
-
-    ibv_qp_init_attr_ex attr{};
-    attr.send_cq = attr.recv_cq = ibv_cq_ex_to_cq(cq);
-    attr.cap                    = {16, 16, 2, 2, 64};
-    attr.qp_type                = IBV_QPT_RC;
-    attr.comp_mask              = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
-    attr.pd                     = self.pd;
-    attr.send_ops_flags         = IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_SEND |
-                          IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD;
-    ibv_qp *old_qp = self.qp;
-    self.qp        = extended->create_qp_ex(self.context, &attr);
-    BOOST_REQUIRE(self.qp != nullptr);
-    BOOST_REQUIRE_EQUAL(self.connect(other.where()), 0);
-    BOOST_REQUIRE_EQUAL(other.connect(self.own_address()), 0);
-    BOOST_REQUIRE_EQUAL(other.post_receive(64, 64), 0);
-
-    ibv_qp_ex *qp = verbs().qp_to_qp_ex(self.qp);
-    BOOST_REQUIRE(qp != nullptr);
-    uint64_t inlined = 7;
-    self.word(0)     = 35;
-    ibv_wr_start(qp);
-    qp->wr_id    = 1;
-    qp->wr_flags = IBV_SEND_SIGNALED;
-    ibv_wr_rdma_write(qp, other.where().rkey, other.where().memory);
-    ibv_wr_set_sge(qp, self.mr->lkey, reinterpret_cast<uint64_t>(self.buffer), 8);
-    qp->wr_id = 2;
-    ibv_wr_send(qp);
-    ibv_wr_set_inline_data(qp, &inlined, sizeof(inlined));
-    qp->wr_id = 3;
-    ibv_wr_atomic_fetch_add(qp, other.where().rkey, other.where().memory, 7);
-    ibv_wr_set_sge(qp, self.mr->lkey, reinterpret_cast<uint64_t>(self.buffer + 8), 8);
-    BOOST_REQUIRE_EQUAL(ibv_wr_complete(qp), 0);
-    ibv_wr_start(qp);
-    ibv_wr_send(qp);
-    ibv_wr_abort(qp);
-
-    BOOST_TEST(other.wait().byte_len == 8u);
-    BOOST_TEST(other.word(64) == 7u);
-    BOOST_TEST(other.word(0) == 42u);
-    BOOST_TEST(self.word(8) == 35u);
-
-    ibv_poll_cq_attr poll{};
-    BOOST_REQUIRE_EQUAL(ibv_start_poll(cq, &poll), 0);
-    BOOST_TEST(cq->wr_id == 1u);
-    BOOST_TEST(ibv_wc_read_opcode(cq) == IBV_WC_RDMA_WRITE);
-    BOOST_TEST(ibv_next_poll(cq) == 0);
-    BOOST_TEST(cq->wr_id == 2u);
-    BOOST_TEST(ibv_next_poll(cq) == 0);
-    BOOST_TEST(ibv_wc_read_opcode(cq) == IBV_WC_FETCH_ADD);
-    BOOST_TEST(ibv_next_poll(cq) == ENOENT);
-    ibv_end_poll(cq);
-
-    BOOST_TEST(verbs().destroy_qp(self.qp) == 0);
-    BOOST_TEST(verbs().destroy_cq(ibv_cq_ex_to_cq(cq)) == 0);
-    self.qp = old_qp;
-}
-
 BOOST_AUTO_TEST_CASE(what_is_not_supported_says_so)
 {
     endpoint self;
-    errno = 0;
-    BOOST_TEST(ibv_alloc_mw(self.pd, IBV_MW_TYPE_1) == nullptr);
-    BOOST_TEST(errno == EOPNOTSUPP);
     ibv_xrcd_init_attr xrc{};
     errno = 0;
     BOOST_TEST(ibv_open_xrcd(self.context, &xrc) == nullptr);

@@ -39,8 +39,10 @@ servant::servant(const options &wanted)
         _exit(127);
     }
     close(ends[1]);
-    m_socket = ends[0];
-    put(m_socket, wanted);
+    m_socket       = ends[0];
+    options theirs = wanted;
+    theirs.servant = true;
+    put(m_socket, theirs);
     m_address = get<address>(m_socket);
 }
 
@@ -147,6 +149,19 @@ void servant::watch_word(uint64_t offset, uint32_t changes)
 }
 
 uint64_t servant::watch_result()
+{
+    return get<uint64_t>(m_socket);
+}
+
+void servant::check_order(uint32_t bytes, uint32_t rounds)
+{
+    put(m_socket, 'o');
+    put(m_socket, bytes);
+    put(m_socket, rounds);
+    get<int>(m_socket); // it watches
+}
+
+uint64_t servant::order_result()
 {
     return get<uint64_t>(m_socket);
 }

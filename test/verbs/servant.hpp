@@ -55,6 +55,11 @@ public:
     void watch_word(uint64_t offset, uint32_t changes);
     uint64_t watch_result();
 
+    // For each round from 1: waits until the byte before `bytes` is the round's number and looks at all
+    // before it; then stores the number in the buffer's last word. Returns how many of them were others.
+    void check_order(uint32_t bytes, uint32_t rounds);
+    uint64_t order_result();
+
     // Adds one to the word at the start of that memory, `count` times; returns how often it worked.
     void start_adding(const address &target, uint32_t count);
     uint64_t adding_result();

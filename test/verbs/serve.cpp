@@ -57,6 +57,27 @@ uint64_t count_torn(const endpoint &self, uint64_t offset, uint32_t changes)
     return torn;
 }
 
+uint64_t count_early(endpoint &self, uint32_t bytes, uint32_t rounds)
+{
+    auto at = [&](uint32_t i) -> std::atomic<unsigned char> & {
+        return reinterpret_cast<std::atomic<unsigned char> *>(self.buffer)[i];
+    };
+    auto &done = *reinterpret_cast<std::atomic<uint64_t> *>(self.buffer + buffer_bytes -
+                                                            8);
+    uint64_t early = 0;
+    double give_up = now_ms() + patience_ms;
+    for (uint32_t round = 1; round <= rounds; ++round) {
+        while ((at(bytes - 1).load(std::memory_order_acquire) != round) &&
+               (now_ms() < give_up)) {
+        }
+        for (uint32_t i = 0; i < bytes; ++i) {
+            early += at(i).load(std::memory_order_relaxed) != round;
+        }
+        done.store(round);
+    }
+    return early;
+}
+
 uint64_t sum_bytes(const endpoint &self, uint64_t offset, uint64_t length)
 {
     uint64_t sum = 0;
@@ -188,6 +209,13 @@ void obey(endpoint &self, int socket, char command)
         uint32_t changes = next;
         put(socket, int{0});
         put(socket, count_torn(self, offset, changes));
+        break;
+    }
+    case 'o': {
+        uint32_t bytes  = next;
+        uint32_t rounds = next;
+        put(socket, int{0});
+        put(socket, count_early(self, bytes, rounds));
         break;
     }
     case 'n': {

@@ -29,14 +29,19 @@ verbs_api load()
         fprintf(stderr, "%s\n", dlerror());
         exit(1);
     }
-#define SOFTRDMA_LOAD(name)                                                            \
-    api.name = reinterpret_cast<decltype(api.name)>(dlsym(api.library, "ibv_" #name)); \
-    if (api.name == nullptr) {                                                         \
-        fprintf(stderr, "%s has no ibv_" #name "\n", path.c_str());                    \
-        exit(1);                                                                       \
-    }
+    auto load = [&](auto &entry, const char *name) {
+        entry = reinterpret_cast<std::remove_reference_t<decltype(entry)>>(
+                dlsym(api.library, name));
+        if (entry == nullptr) {
+            fprintf(stderr, "%s has no %s\n", path.c_str(), name);
+            exit(1);
+        }
+    };
+#define SOFTRDMA_LOAD(name) load(api.name, "ibv_" #name);
     SOFTRDMA_FUNCTIONS(SOFTRDMA_LOAD)
 #undef SOFTRDMA_LOAD
+    load(api.query_gid_ex, "_ibv_query_gid_ex");
+    load(api.query_gid_table, "_ibv_query_gid_table");
     return api;
 }
 

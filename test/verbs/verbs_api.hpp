@@ -44,7 +44,13 @@
     X(query_qp)               \
     X(destroy_qp)             \
     X(qp_to_qp_ex)            \
+    X(import_device)          \
+    X(import_pd)              \
+    X(unimport_pd)            \
+    X(import_mr)              \
+    X(unimport_mr)            \
     X(create_ah)              \
+    X(init_ah_from_wc)        \
     X(create_ah_from_wc)      \
     X(destroy_ah)             \
     X(get_async_event)        \
@@ -58,6 +64,8 @@ struct verbs_api {
 #define SOFTRDMA_DECLARE(name) decltype(&ibv_##name) name;
     SOFTRDMA_FUNCTIONS(SOFTRDMA_DECLARE)
 #undef SOFTRDMA_DECLARE
+    decltype(&_ibv_query_gid_ex) query_gid_ex;
+    decltype(&_ibv_query_gid_table) query_gid_table;
     void *library;
 };
 
