@@ -107,6 +107,7 @@ completion_queue *completion_queue::create(device_context &context, uint32_t cqe
         ++channel->refcnt;
         pthread_mutex_unlock(&context.verbs.context.mutex);
     }
+    created->use_ring(ring, capacity);
     shared.valid.store(1, std::memory_order_release);
 
     completion_queue *result = created.get();
@@ -114,12 +115,40 @@ completion_queue *completion_queue::create(device_context &context, uint32_t cqe
     return result;
 }
 
+uint64_t completion_queue::former_ring(uint32_t capacity)
+{
+    for (size_t i = 0; i + 1 < m_rings.size(); ++i) {
+        const ring_view &ring = *m_rings[i];
+        if (ring.mask == capacity - 1) {
+            for (uint32_t entry = 0; entry < capacity; ++entry) {
+                ring.entries[entry].turn.store(0, std::memory_order_relaxed);
+            }
+            return ring.place;
+        }
+    }
+    return 0;
+}
+
+void completion_queue::use_ring(uint64_t place, uint32_t capacity)
+{
+    auto known = std::find_if(m_rings.begin(), m_rings.end(),
+                              [&](const auto &ring) { return ring->place == place; });
+    if (known != m_rings.end()) {
+        std::rotate(known, known + 1, m_rings.end());
+    } else {
+        m_rings.push_back(std::make_unique<ring_view>(
+                ring_view{at_offset<softrdma::cqe>(m_owner.seg.base(), place),
+                          capacity - 1, place}));
+    }
+    m_ring.store(m_rings.back().get(), std::memory_order_release);
+}
+
 bool completion_queue::next(completion &entry)
 {
-    auto *ring = at_offset<softrdma::cqe>(m_owner.seg.base(), m_shared.ring);
+    const ring_view &ring = *m_rings.back();
     for (;;) {
         uint32_t head         = m_shared.head.load(std::memory_order_relaxed);
-        softrdma::cqe &oldest = ring[head & (m_shared.capacity - 1)];
+        softrdma::cqe &oldest = ring.entries[head & ring.mask];
         if (oldest.turn.load(std::memory_order_acquire) != head + 1) {
             return false;
         }
@@ -175,7 +204,7 @@ int completion_queue::poll(int wanted, ibv_wc *wc)
 {
     before_poll();
     int found = 0;
-    {
+    if (!seems_empty()) {
         std::lock_guard lock(m_mutex);
         completion entry;
         while ((found < wanted) && next(entry)) {
@@ -246,7 +275,11 @@ int completion_queue::resize(uint32_t wanted)
     }
     std::lock_guard poll_lock(m_mutex);
     uint32_t capacity = std::bit_ceil(wanted);
-    uint64_t ring     = new_ring(m_owner, capacity);
+    if (capacity == m_shared.capacity) {
+        return 0;
+    }
+    uint64_t former = former_ring(capacity);
+    uint64_t ring   = (former != 0) ? former : new_ring(m_owner, capacity);
     if (ring == 0) {
         return ENOMEM;
     }
@@ -268,12 +301,13 @@ int completion_queue::resize(uint32_t wanted)
         m_shared.capacity  = capacity;
         m_shared.head_seen = head;
         cqe                = static_cast<int>(capacity);
+        use_ring(ring, capacity);
     }
     m_shared.lock.unlock();
 
-    // Producers read the ring's place under the lock, so the old one is unused now.
-    m_owner.seg.free(fits ? previous : ring,
-                     uint64_t(fits ? old_size : capacity) * sizeof(softrdma::cqe));
+    if (!fits && (former == 0)) {
+        m_owner.seg.free(ring, uint64_t(capacity) * sizeof(softrdma::cqe));
+    }
     return fits ? 0 : EINVAL;
 }
 
@@ -339,8 +373,10 @@ int completion_queue::destroy()
     m_shared.valid.store(0, std::memory_order_seq_cst);
     m_shared.lock.unlock();
     if (quiesce(m_owner.reg, m_owner.reg.own_slot())) {
-        m_owner.seg.free(m_shared.ring,
-                         uint64_t(m_shared.capacity) * sizeof(softrdma::cqe));
+        for (const auto &ring : m_rings) {
+            m_owner.seg.free(ring->place,
+                             (uint64_t(ring->mask) + 1) * sizeof(softrdma::cqe));
+        }
     }
     if (channel != nullptr) {
         device_context &owner_context = *device_context::from(context);

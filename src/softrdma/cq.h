@@ -105,6 +105,26 @@ public:
     }
 
 private:
+    // A ring the queue has or had. Pollers look at it without a lock, so its memory stays until the end, or
+    // until the queue has that size again.
+    struct ring_view {
+        softrdma::cqe *entries;
+        uint32_t mask;
+        uint64_t place; // in the segment
+    };
+
+    void use_ring(uint64_t place, uint32_t capacity);
+    uint64_t former_ring(uint32_t capacity); // 0: there was none of that size
+
+    // Without the lock; at worst out of date by what another poller takes at the same time.
+    bool seems_empty() const
+    {
+        const ring_view *ring = m_ring.load(std::memory_order_acquire);
+        uint32_t head         = m_shared.head.load(std::memory_order_acquire);
+        return ring->entries[head & ring->mask].turn.load(std::memory_order_acquire) !=
+               head + 1;
+    }
+
     bool next(completion &entry);
     void before_poll();
     void after_poll(bool any);
@@ -113,6 +133,8 @@ private:
     const uint32_t m_index;
     cq_shared &m_shared;
     std::mutex m_mutex; // pollers
+    std::atomic<const ring_view *> m_ring{nullptr};
+    std::vector<std::unique_ptr<ring_view>> m_rings; // the last one is in use
     std::mutex m_readers; // from start_poll() to end_poll(); taken before all others
     // Empty polls before the processor is given away; 0 never.
     std::atomic<uint32_t> m_yield;

@@ -113,8 +113,9 @@ BOOST_AUTO_TEST_CASE(a_sleeper_uses_no_processor_time)
 {
     Sleepers pair(64);
     be_peer_t *peer = pair.sender.connect(pair.receiver);
-    BOOST_REQUIRE_EQUAL(
-            send_bcopy({&pair.sender, &pair.receiver}, peer, 1, pattern(9, 1)), BE_OK);
+    BOOST_REQUIRE_EQUAL(send_bcopy({&pair.sender, &pair.receiver}, peer, 1,
+                                   pattern(9, 1)),
+                        BE_OK);
     BOOST_REQUIRE(wait({&pair.sender, &pair.receiver},
                        [&] { return pair.receiver.received.size() == 1; }));
     // A little may still be under way: credit cells, and what the control channel has to say.

@@ -238,6 +238,19 @@ BOOST_AUTO_TEST_CASE(completion_queue_is_hardly_larger_than_asked_for)
     BOOST_TEST(self.cq->cqe == 1);
 }
 
+BOOST_AUTO_TEST_CASE(a_queue_can_be_resized_any_number_of_times)
+{
+    connected pair;
+    for (unsigned round = 0; round < 1000; ++round) {
+        BOOST_REQUIRE_EQUAL(verbs().resize_cq(pair.self.cq, 1 << (5 + round % 12)), 0);
+        BOOST_REQUIRE_EQUAL(verbs().resize_cq(pair.self.cq, 32), 0);
+        if (round % 100 == 0) {
+            BOOST_REQUIRE_EQUAL(pair.rdma(IBV_WR_RDMA_WRITE, pair.other.where(), 8),
+                                IBV_WC_SUCCESS);
+        }
+    }
+}
+
 BOOST_AUTO_TEST_CASE(resized_queue_keeps_its_completions)
 {
     options wanted;
