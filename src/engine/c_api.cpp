@@ -136,12 +136,15 @@ be_status_t be_ports_query(be_soft_mode_t mode, be_port_info_t **ports_p,
     return guarded("looking for RDMA devices", [&] {
         const be::verbs::Discovery found = be::verbs::discover(
                 be::engine::to_verbs(mode));
-        auto *ports = new be_port_info_t[found.ports.size()];
-        std::transform(found.ports.begin(), found.ports.end(), ports, to_c);
-        *ports_p     = ports;
-        *num_ports_p = static_cast<unsigned>(found.ports.size());
         copy_text(why, why_size, found.reason);
-        return found.ports.empty() ? BE_ERR_NO_DEVICE : BE_OK;
+        *ports_p     = nullptr;
+        *num_ports_p = static_cast<unsigned>(found.ports.size());
+        if (found.ports.empty()) {
+            return BE_ERR_NO_DEVICE;
+        }
+        *ports_p = new be_port_info_t[found.ports.size()];
+        std::transform(found.ports.begin(), found.ports.end(), *ports_p, to_c);
+        return BE_OK;
     });
 }
 
