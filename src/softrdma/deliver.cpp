@@ -69,6 +69,15 @@ outcome receive_failed(const operation &op, completion &entry, ibv_wc_status res
     return outcome::failed(requester);
 }
 
+outcome transfer_failed(const operation &op, completion &entry, int failure)
+{
+    if (failure == ESRCH) {
+        return outcome::no_response(); // it died; nobody will look at its receive
+    }
+    return receive_failed(op, entry, IBV_WC_LOC_PROT_ERR,
+                          (failure == EPERM) ? IBV_WC_LOC_QP_OP_ERR : IBV_WC_REM_OP_ERR);
+}
+
 // The 40 bytes in front of a datagram: a GRH, or for RoCE an IPv4 header in its second half. Undefined
 // (here zero) when the sender's address has no GID.
 void fill_grh(const operation &op, char *grh)
@@ -160,9 +169,7 @@ outcome deliver_message(const operation &op)
         failure = place(op, op.local, memory, receive, entry);
     }
     if (failure != 0) {
-        return receive_failed(op, entry, IBV_WC_LOC_PROT_ERR,
-                              (failure == EPERM) ? IBV_WC_LOC_QP_OP_ERR :
-                                                   IBV_WC_REM_OP_ERR);
+        return transfer_failed(op, entry, failure);
     }
     if ((op.wr.opcode == IBV_WR_SEND_WITH_INV) &&
         !invalidate_remote(op.to.segment, op.wr.invalidate_rkey, op.target.pd,
@@ -184,9 +191,7 @@ outcome write_with_immediate(const operation &op, const memory_list &remote)
     entry.opcode     = IBV_WC_RECV_RDMA_WITH_IMM;
     int failure = transfer(op.to, op.local, remote, remote.length, direction::to_peer);
     if (failure != 0) {
-        return receive_failed(op, entry, IBV_WC_LOC_PROT_ERR,
-                              (failure == EPERM) ? IBV_WC_LOC_QP_OP_ERR :
-                                                   IBV_WC_REM_OP_ERR);
+        return transfer_failed(op, entry, failure);
     }
     push_completion(op.me, op.to, op.target.recv_cq, entry);
     return outcome::done(op.local.length);

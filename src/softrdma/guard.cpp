@@ -10,6 +10,7 @@ namespace softrdma {
 namespace {
 
 constexpr uint64_t patience_ns = 2'000'000'000;
+constexpr uint64_t look_ns     = 1'000'000; // between two looks at whether it lives
 
 std::atomic<uint32_t> next_hint{0};
 
@@ -24,15 +25,18 @@ bool wait_for_end(registry &where, uint32_t slot, std::atomic<uint64_t> &record,
 {
     uint64_t generation = where.entry(slot).holder.load(std::memory_order_acquire);
     uint64_t give_up    = now_ns() + patience_ns;
-    for (uint32_t turn = 1; record.load(std::memory_order_seq_cst) == word; ++turn) {
+    uint64_t next_look  = now_ns() + look_ns;
+    while (record.load(std::memory_order_seq_cst) == word) {
         sched_yield();
-        if ((turn % 256) != 0) {
+        uint64_t now = now_ns();
+        if (now < next_look) {
             continue;
         }
+        next_look = now + look_ns;
         if (!where.alive(slot, generation)) {
             return true;
         }
-        if (now_ns() > give_up) {
+        if (now > give_up) {
             SOFTRDMA_LOG_ONCE(
                     warn,
                     "process %u has been inside an operation for 2 s (is it stopped?); "

@@ -193,6 +193,7 @@ struct alignas(64) mr_shared {
 struct segment_layout {
     uint64_t magic;
     uint64_t generation;
+    uint64_t address; // where the owner has it: memory that is there as long as the owner lives
     uint32_t slot;
     alignas(64) std::atomic<
             uint32_t> attention; // bumped by a peer that left work for the owner

@@ -52,6 +52,7 @@ bool segment::create(uint32_t slot, uint64_t generation, std::string &error)
 
     m_base             = static_cast<segment_layout *>(base);
     m_base->slot       = slot;
+    m_base->address    = reinterpret_cast<uint64_t>(base);
     m_base->generation = generation;
     m_base->magic      = segment_magic;
     m_top              = (sizeof(segment_layout) + page - 1) / page * page;

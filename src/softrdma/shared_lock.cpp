@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "shared_lock.h"
 
+#include "clock.h"
 #include "log.h"
 #include "process.h"
 
@@ -10,7 +11,9 @@ namespace softrdma {
 namespace {
 
 constexpr uint32_t spins_before_yield = 64;
-constexpr uint32_t spins_before_check = 4096; // of the owner's life: a look into /proc
+// The owner's life is looked at, in /proc, after this long. Not counted in yields: on a busy machine one of
+// them can take a time slice of everybody else.
+constexpr uint64_t patience_ns = 1'000'000;
 
 void pause_briefly()
 {
@@ -25,6 +28,7 @@ void pause_briefly()
 
 bool shared_lock::lock_slow(owner_token me)
 {
+    uint64_t next_look = 0;
     for (uint32_t spin = 1;; ++spin) {
         owner_token owner = m_owner.load(std::memory_order_relaxed);
         if (owner == 0) {
@@ -33,12 +37,20 @@ bool shared_lock::lock_slow(owner_token me)
             }
             continue;
         }
-        pause_briefly();
-        if (spin > spins_before_yield) {
-            sched_yield();
+        if (spin < spins_before_yield) {
+            pause_briefly();
+            continue;
         }
-        if ((spin % spins_before_check == 0) && (owner != me) &&
-            !process::get()->reg.alive(owner) &&
+        sched_yield();
+        uint64_t now = now_ns();
+        if (next_look == 0) {
+            next_look = now + patience_ns;
+        }
+        if (now < next_look) {
+            continue;
+        }
+        next_look = now + patience_ns;
+        if ((owner != me) && !process::get()->reg.alive(owner) &&
             m_owner.compare_exchange_strong(owner, me, std::memory_order_acquire)) {
             SOFTRDMA_LOG(debug, "took a lock over from a dead process");
             return true;

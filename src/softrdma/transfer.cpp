@@ -106,23 +106,35 @@ struct clipped_list {
     }
 };
 
-int copy_between(pid_t pid, const memory_list &local, const memory_list &remote,
+// Whether the peer still has its memory. A process that dies loses it before it is gone.
+bool has_memory(const peer &other)
+{
+    uint64_t word = 0;
+    iovec mine{&word, sizeof(word)};
+    iovec theirs{reinterpret_cast<void *>(other.segment->address), sizeof(word)};
+    return process_vm_readv(other.pid, &mine, 1, &theirs, 1, 0) == sizeof(word);
+}
+
+int copy_between(const peer &other, const memory_list &local, const memory_list &remote,
                  uint64_t bytes, direction way)
 {
     clipped_list mine(local, bytes, false);
     clipped_list theirs(remote, bytes, way == direction::to_peer);
     while (bytes != 0) {
         auto call    = (way == direction::to_peer) ? process_vm_writev : process_vm_readv;
-        ssize_t done = call(pid, mine.piece + mine.first, mine.count - mine.first,
+        ssize_t done = call(other.pid, mine.piece + mine.first, mine.count - mine.first,
                             theirs.piece + theirs.first, theirs.count - theirs.first, 0);
         if (done <= 0) {
             int failure = (done == 0) ? EFAULT : errno;
+            if ((failure == EFAULT) && !has_memory(other)) {
+                return ESRCH;
+            }
             if (failure == EPERM) {
                 SOFTRDMA_LOG_ONCE(
                         error,
                         "the system forbids access to the memory of process %d (another "
                         "user, not dumpable, Yama or seccomp): RDMA to it fails",
-                        pid);
+                        other.pid);
             }
             return failure;
         }
@@ -143,7 +155,7 @@ int transfer(peer &other, const memory_list &local, const memory_list &remote,
         return 0;
     }
     if (!other.own) {
-        return copy_between(other.pid, local, remote, bytes, way);
+        return copy_between(other, local, remote, bytes, way);
     }
     if (way == direction::to_peer) {
         copy_within(local, remote, bytes);

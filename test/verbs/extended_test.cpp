@@ -235,7 +235,7 @@ BOOST_AUTO_TEST_CASE(completions_are_stamped_when_they_arrive)
 
 BOOST_AUTO_TEST_CASE(threads_share_an_extended_queue)
 {
-    constexpr uint64_t total = 4000;
+    constexpr uint64_t total = 1000;
     extended pair(IBV_WC_STANDARD_FLAGS, 128);
     std::atomic<uint64_t> sum{0}, count{0};
     std::vector<std::thread> pollers;

@@ -1,8 +1,8 @@
 # test/verbs: the semantics of the software device, and other people's programs on it.
 
-check_PROGRAMS += test/verbs/softrdma_test
-TESTS          += test/verbs/softrdma_test test/verbs/devices.sh test/verbs/pingpong.sh \
-	test/verbs/perftest.sh test/verbs/pyverbs.sh
+check_PROGRAMS += test/verbs/softrdma_test test/verbs/crash/crash_test
+TESTS          += test/verbs/softrdma_test test/verbs/crash.sh test/verbs/devices.sh \
+	test/verbs/pingpong.sh test/verbs/perftest.sh test/verbs/pyverbs.sh
 
 test_verbs_softrdma_test_SOURCES = \
 	test/verbs/address_test.cpp \
@@ -38,7 +38,19 @@ test_verbs_softrdma_test_LDADD = $(BOOST_TEST_LIBS) -ldl -lpthread
 # The device's calls of sched_yield are counted.
 test_verbs_softrdma_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--export-dynamic-symbol=sched_yield
 
+test_verbs_crash_crash_test_SOURCES = \
+	test/verbs/crash/main.cpp \
+	test/verbs/crash/message.hpp \
+	test/verbs/crash/worker.cpp \
+	test/verbs/crash/worker.hpp \
+	test/verbs/verbs_api.cpp \
+	test/verbs/verbs_api.hpp \
+	test/verbs/wire.hpp
+test_verbs_crash_crash_test_CPPFLAGS = $(AM_CPPFLAGS) $(VERBS_CPPFLAGS)
+test_verbs_crash_crash_test_LDADD    = -ldl -lpthread
+
 EXTRA_DIST += \
+	test/verbs/crash.sh \
 	test/verbs/devices.sh \
 	test/verbs/pair.sh \
 	test/verbs/perftest.sh \

@@ -147,9 +147,9 @@ BOOST_AUTO_TEST_CASE(region_stays_while_a_window_is_bound)
     BOOST_TEST(verbs().dealloc_pd(pair.other.pd) == EBUSY);
     pair.self.word(part) = 1;
     BOOST_TEST(pair.write(pair.window->rkey) == IBV_WC_SUCCESS);
-    BOOST_CHECK_EQUAL(ibv_dealloc_mw(pair.window), 0);
     uint32_t old = pair.window->rkey;
-    pair.window  = nullptr;
+    BOOST_CHECK_EQUAL(ibv_dealloc_mw(pair.window), 0);
+    pair.window = nullptr;
     BOOST_TEST(verbs().dereg_mr(pair.other.mr) == 0);
     pair.other.mr = nullptr;
     BOOST_TEST(pair.write(old) == IBV_WC_REM_ACCESS_ERR);

@@ -5,6 +5,7 @@
 
 #include "endpoint.hpp"
 
+#include <atomic>
 #include <cerrno>
 #include <dlfcn.h>
 #include <sys/syscall.h>
@@ -13,7 +14,7 @@
 using namespace softtest;
 
 namespace {
-unsigned yields = 0;
+std::atomic<unsigned> yields{0}; // the service thread yields, too
 }
 
 // In place of the C library's, also for the device.
@@ -37,7 +38,7 @@ BOOST_AUTO_TEST_CASE(after_as_many_empty_polls_as_were_asked_for)
         while (polls-- != 0) {
             BOOST_REQUIRE_EQUAL(ibv_poll_cq(self.cq, 1, &completion), 0);
         }
-        return yields;
+        return yields.load();
     };
 
     BOOST_CHECK_EQUAL(set(self.cq, 50), 0);
