@@ -131,6 +131,27 @@ outcome remote_access(const operation &op)
     return (failure == 0) ? outcome::done(length) : transfer_failed(op, failure);
 }
 
+// What an operation that worked has moved. Requests for data count as a packet without payload.
+void count(const operation &op, uint64_t bytes)
+{
+    port_shared &here  = *op.qp.port;
+    port_shared &there = op.remote_port;
+    uint64_t packets   = packets_of(bytes, op.qp.attributes.path_mtu);
+    if (!writes_locally(op.wr.opcode)) {
+        here.requester.xmit_bytes.add(bytes);
+        here.requester.xmit_packets.add(packets);
+        there.responder.rcv_bytes.add(bytes);
+        there.responder.rcv_packets.add(packets);
+        return;
+    }
+    here.requester.xmit_packets.add();
+    there.responder.rcv_packets.add();
+    there.requester.xmit_bytes.add(bytes);
+    there.requester.xmit_packets.add(packets);
+    here.responder.rcv_bytes.add(bytes);
+    here.responder.rcv_packets.add(packets);
+}
+
 } // namespace
 
 void operation::fail_target(ibv_event_type event) const
@@ -202,13 +223,15 @@ outcome execute(queue_pair &qp, const ibv_send_wr &wr)
         return outcome::no_response();
     }
 
-    operation op{me, qp, wr, local, *to, index, target};
+    operation op{me, qp, wr, local, *to, index, target, me.reg.port(slot, device)};
     op.make_contact();
-    if ((wr.opcode == IBV_WR_SEND) || (wr.opcode == IBV_WR_SEND_WITH_IMM) ||
-        (wr.opcode == IBV_WR_SEND_WITH_INV)) {
-        return deliver_message(op);
+    bool message = (wr.opcode == IBV_WR_SEND) || (wr.opcode == IBV_WR_SEND_WITH_IMM) ||
+                   (wr.opcode == IBV_WR_SEND_WITH_INV);
+    outcome result = message ? deliver_message(op) : remote_access(op);
+    if (result.what == outcome::kind::done) {
+        count(op, result.bytes);
     }
-    return remote_access(op);
+    return result;
 }
 
 } // namespace softrdma

@@ -6,8 +6,9 @@
 // are written by the owner before the object becomes visible (its `state`, `valid` or `key`).
 #pragma once
 
-#include "sizes.h"
+#include "port.h"
 #include "shared_lock.h"
+#include "sizes.h"
 
 #include <atomic>
 #include <cstdint>
@@ -40,6 +41,7 @@ struct registry_layout {
     std::atomic<uint32_t> high_slot; // no slot above was ever taken
     process_entry entries[limits::processes];
     guard_record guards[limits::processes][limits::guards];
+    port_shared ports[limits::processes][limits::devices];
 };
 
 // ---- completion queue ---------------------------------------------------------------------------

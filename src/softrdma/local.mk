@@ -17,6 +17,8 @@ src_softrdma_libsoftrdma_la_SOURCES = \
 	src/softrdma/context.h \
 	src/softrdma/context_file.cpp \
 	src/softrdma/context_file.h \
+	src/softrdma/counters.cpp \
+	src/softrdma/counters.h \
 	src/softrdma/cq.cpp \
 	src/softrdma/cq.h \
 	src/softrdma/cq_ex.cpp \
@@ -50,6 +52,7 @@ src_softrdma_libsoftrdma_la_SOURCES = \
 	src/softrdma/pd.h \
 	src/softrdma/peer.cpp \
 	src/softrdma/peer.h \
+	src/softrdma/port.h \
 	src/softrdma/process.cpp \
 	src/softrdma/process.h \
 	src/softrdma/qp.cpp \

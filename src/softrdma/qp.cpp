@@ -91,6 +91,7 @@ queue_pair *queue_pair::create(device_context &context, ibv_pd *pd,
     created->m_init   = attr;
     created->device   = context.device;
     created->pd_index = pd->handle;
+    created->port     = &owner.reg.port(owner.reg.own_slot(), context.device);
 
     auto *send_cq = completion_queue::from(attr.send_cq);
     auto *recv_cq = completion_queue::from(attr.recv_cq);

@@ -91,6 +91,7 @@ public:
     qp_shared &shared;
     uint32_t device   = 0;
     uint32_t pd_index = 0;
+    port_shared *port = nullptr; // ours, on that device
     ibv_qp_attr attributes{};
 
     // Only for create(): make_shared needs it.

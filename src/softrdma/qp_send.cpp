@@ -244,9 +244,11 @@ bool queue_pair::settle(const ibv_send_wr &wr, const outcome &result)
         if ((attributes.rnr_retry == retry_for_ever) ||
             (m_rnr_count < attributes.rnr_retry)) {
             ++m_rnr_count;
+            port->requester.rnr_nak_retry_err.add();
             wait_until(now_ns() + uint64_t{rnr_timer_us[result.rnr_timer & 31]} * 1000);
             return false;
         }
+        port->requester.rnr_retries_exceeded.add();
         status = IBV_WC_RNR_RETRY_EXC_ERR;
     } else if (result.what == outcome::kind::no_response) {
         if ((attributes.timeout & 31) == 0) {
@@ -255,10 +257,13 @@ bool queue_pair::settle(const ibv_send_wr &wr, const outcome &result)
         }
         // Each attempt waits for its acknowledgement, the last one too.
         if (m_timeout_count <= attributes.retry_cnt) {
-            ++m_timeout_count;
+            if (m_timeout_count++ != 0) {
+                port->requester.local_ack_timeout_err.add();
+            }
             wait_until(now_ns() + ack_timeout_ns(attributes.timeout));
             return false;
         }
+        port->requester.transport_retries_exceeded.add();
         status = IBV_WC_RETRY_EXC_ERR;
     }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "registry.h"
 
+#include "counters.h"
 #include "log.h"
 
 #include <cerrno>
@@ -24,6 +25,14 @@ unsigned long pid_namespace()
 {
     struct stat info;
     return (stat("/proc/self/ns/pid", &info) == 0) ? info.st_ino : 0;
+}
+
+void reset_port(port_shared &port)
+{
+    port.condition.store(0);
+    for (const counter_view &entry : list_counters(port)) {
+        entry.source->reset();
+    }
 }
 
 class file_lock {
@@ -157,6 +166,9 @@ bool registry::claim(std::string &error)
         entry.holder.store(0, std::memory_order_release);
         for (guard_record &record : m_layout->guards[i]) {
             record.word.store(0, std::memory_order_relaxed);
+        }
+        for (port_shared &port : m_layout->ports[i]) {
+            reset_port(port);
         }
         entry.start_time = process_start_time(getpid());
         entry.pid.store(getpid(), std::memory_order_release);

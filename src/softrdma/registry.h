@@ -41,6 +41,12 @@ public:
         return m_layout->guards[slot];
     }
 
+    // The port of that process on that device.
+    port_shared &port(uint32_t slot, uint32_t device)
+    {
+        return m_layout->ports[slot][device];
+    }
+
     uint32_t high_slot() const
     {
         return m_layout->high_slot.load(std::memory_order_acquire);
