@@ -18,6 +18,12 @@ bool writes_locally(ibv_wr_opcode opcode)
            (opcode == IBV_WR_ATOMIC_FETCH_AND_ADD);
 }
 
+bool takes_receive(ibv_wr_opcode opcode)
+{
+    return (opcode == IBV_WR_SEND) || (opcode == IBV_WR_SEND_WITH_IMM) ||
+           (opcode == IBV_WR_SEND_WITH_INV) || (opcode == IBV_WR_RDMA_WRITE_WITH_IMM);
+}
+
 // The local pieces as addresses. False: an element fails the checks.
 bool local_memory(const queue_pair &qp, const ibv_send_wr &wr, memory_list &result)
 {
@@ -131,6 +137,43 @@ outcome remote_access(const operation &op)
     return (failure == 0) ? outcome::done(length) : transfer_failed(op, failure);
 }
 
+// One message less meets the condition. False when none is left to.
+bool take_one(std::atomic<int64_t> &left)
+{
+    int64_t value = left.load(std::memory_order_relaxed);
+    while (value > 0) {
+        if (left.compare_exchange_weak(value, value - 1, std::memory_order_relaxed)) {
+            return true;
+        }
+    }
+    return value < 0;
+}
+
+// Whether a fault meets the operation, and what comes of it.
+bool impeded(const operation &op, uint32_t conditions, outcome &result)
+{
+    if ((conditions & (port_link_down | port_removed)) != 0) {
+        result = outcome::no_response();
+        return true;
+    }
+    // A packet that fails its check sum is discarded as if it had never come: the requester's timer
+    // notices, and the whole request is sent again.
+    port_shared &arrival = writes_locally(op.wr.opcode) ? *op.qp.port : op.remote_port;
+    if (((arrival.condition.load() & port_corrupting) != 0) &&
+        take_one(arrival.arrivals_corrupted)) {
+        arrival.responder.rcv_errors.add();
+        result = outcome::no_response();
+        return true;
+    }
+    if (((op.remote_port.condition.load() & port_no_receives) != 0) &&
+        takes_receive(op.wr.opcode) && take_one(op.remote_port.receives_refused)) {
+        op.remote_port.responder.out_of_buffer.add();
+        result = outcome::no_receive(op.target.min_rnr_timer);
+        return true;
+    }
+    return false;
+}
+
 // What an operation that worked has moved. Requests for data count as a packet without payload.
 void count(const operation &op, uint64_t bytes)
 {
@@ -224,6 +267,12 @@ outcome execute(queue_pair &qp, const ibv_send_wr &wr)
     }
 
     operation op{me, qp, wr, local, *to, index, target, me.reg.port(slot, device)};
+    uint32_t conditions = qp.port->condition.load(std::memory_order_relaxed) |
+                          op.remote_port.condition.load(std::memory_order_relaxed);
+    outcome hindered;
+    if ((conditions != 0) && impeded(op, conditions, hindered)) [[unlikely]] {
+        return hindered;
+    }
     op.make_contact();
     bool message = (wr.opcode == IBV_WR_SEND) || (wr.opcode == IBV_WR_SEND_WITH_IMM) ||
                    (wr.opcode == IBV_WR_SEND_WITH_INV);

@@ -6,6 +6,7 @@
 // are written by the owner before the object becomes visible (its `state`, `valid` or `key`).
 #pragma once
 
+#include "orders.h"
 #include "port.h"
 #include "shared_lock.h"
 #include "sizes.h"
@@ -31,6 +32,7 @@ struct alignas(64) process_entry {
     std::atomic<uint32_t> pid;
     int32_t segment_fd; // in the owner; opened as /proc/<pid>/fd/<n>
     int32_t doorbell_fd;
+    uint32_t devices;
     uint64_t start_time; // tells a reused pid
 };
 
@@ -42,6 +44,8 @@ struct registry_layout {
     process_entry entries[limits::processes];
     guard_record guards[limits::processes][limits::guards];
     port_shared ports[limits::processes][limits::devices];
+    order_box orders[limits::processes];
+    port_shared departed[limits::devices]; // counters of processes whose slot was taken
 };
 
 // ---- completion queue ---------------------------------------------------------------------------

@@ -26,6 +26,7 @@ src_softrdma_libsoftrdma_la_SOURCES = \
 	src/softrdma/deliver.cpp \
 	src/softrdma/device.cpp \
 	src/softrdma/device.h \
+	src/softrdma/device_number.h \
 	src/softrdma/events.cpp \
 	src/softrdma/events.h \
 	src/softrdma/execute.cpp \
@@ -35,11 +36,17 @@ src_softrdma_libsoftrdma_la_SOURCES = \
 	src/softrdma/exports_memory.cpp \
 	src/softrdma/exports_names.cpp \
 	src/softrdma/exports_queue.cpp \
+	src/softrdma/fault.cpp \
+	src/softrdma/fault.h \
+	src/softrdma/faults.cpp \
+	src/softrdma/faults.h \
 	src/softrdma/guard.cpp \
 	src/softrdma/guard.h \
 	src/softrdma/id_table.h \
 	src/softrdma/interpose.cpp \
 	src/softrdma/interpose.h \
+	src/softrdma/key_values.cpp \
+	src/softrdma/key_values.h \
 	src/softrdma/layout.h \
 	src/softrdma/log.cpp \
 	src/softrdma/log.h \
@@ -48,6 +55,7 @@ src_softrdma_libsoftrdma_la_SOURCES = \
 	src/softrdma/mw.cpp \
 	src/softrdma/mw.h \
 	src/softrdma/operation.h \
+	src/softrdma/orders.h \
 	src/softrdma/pd.cpp \
 	src/softrdma/pd.h \
 	src/softrdma/peer.cpp \
@@ -55,6 +63,8 @@ src_softrdma_libsoftrdma_la_SOURCES = \
 	src/softrdma/port.h \
 	src/softrdma/process.cpp \
 	src/softrdma/process.h \
+	src/softrdma/quantity.cpp \
+	src/softrdma/quantity.h \
 	src/softrdma/qp.cpp \
 	src/softrdma/qp.h \
 	src/softrdma/qp_builder.cpp \
@@ -83,6 +93,7 @@ src_softrdma_libsoftrdma_la_SOURCES = \
 	src/softrdma/srq.cpp \
 	src/softrdma/srq.h \
 	src/softrdma/transfer.cpp \
-	src/softrdma/transfer.h
+	src/softrdma/transfer.h \
+	src/softrdma/withheld.h
 
 EXTRA_DIST += src/softrdma/exports.map

@@ -9,6 +9,7 @@
 #pragma once
 
 #include "events.h"
+#include "faults.h"
 #include "id_table.h"
 #include "mw.h"
 #include "pd.h"
@@ -77,6 +78,7 @@ public:
     segment seg;
     peer_table peers;
     service background;
+    fault_injector faults;
     event_registry events;
     id_table<queue_pair> qps;
     id_table<completion_queue> cqs;

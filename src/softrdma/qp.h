@@ -77,6 +77,9 @@ public:
     // To the error state, with IBV_EVENT_QP_FATAL.
     void fail();
 
+    // The same as a failure of the adapter. False when it was not connected.
+    bool fail_connected(bool raise_event);
+
     // Follows up what a peer reported: that it is there, or that it put the queue pair into the error state.
     void check_reports();
 

@@ -165,6 +165,9 @@ void queue_pair::run_or_store(const ibv_send_wr &wr)
 
 int queue_pair::post_send(ibv_send_wr *wr, ibv_send_wr **bad)
 {
+    if (owner.faults.disturbs()) [[unlikely]] {
+        owner.faults.wait_out_stall();
+    }
     std::lock_guard lock(m_mutex);
     for (; wr != nullptr; wr = wr->next) {
         int failure = check_post(*wr, 0);
@@ -234,6 +237,11 @@ void queue_pair::run()
 // Acts on an attempt at the head of the queue. True when the next request may be tried.
 bool queue_pair::settle(const ibv_send_wr &wr, const outcome &result)
 {
+    bool silent = result.what == outcome::kind::no_response;
+    if ((m_timeout_count != 0) &&
+        (!silent || (m_timeout_count <= attributes.retry_cnt))) {
+        port->requester.local_ack_timeout_err.add(); // this was a retry
+    }
     ibv_wc_status status = result.status;
     bool reliable        = qp_base.qp_type == IBV_QPT_RC;
     if (!reliable &&
@@ -257,9 +265,7 @@ bool queue_pair::settle(const ibv_send_wr &wr, const outcome &result)
         }
         // Each attempt waits for its acknowledgement, the last one too.
         if (m_timeout_count <= attributes.retry_cnt) {
-            if (m_timeout_count++ != 0) {
-                port->requester.local_ack_timeout_err.add();
-            }
+            ++m_timeout_count;
             wait_until(now_ns() + ack_timeout_ns(attributes.timeout));
             return false;
         }

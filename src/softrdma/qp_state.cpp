@@ -192,6 +192,21 @@ void queue_pair::follow_remote_error()
     enter_error();
 }
 
+bool queue_pair::fail_connected(bool raise_event)
+{
+    std::lock_guard lock(m_mutex);
+    ibv_qp_state now = state();
+    if (!m_open || (now == IBV_QPS_RESET) || (now == IBV_QPS_INIT) ||
+        (now == IBV_QPS_ERR)) {
+        return false;
+    }
+    if (raise_event) {
+        device_context::from(qp_base.context)->raise(IBV_EVENT_QP_FATAL, &m_events);
+    }
+    enter_error();
+    return true;
+}
+
 void queue_pair::check_reports()
 {
     std::lock_guard lock(m_mutex);

@@ -117,6 +117,11 @@ void service::add_waiting(std::shared_ptr<queue_pair> qp)
                               std::memory_order_relaxed);
     }
     start();
+    wake();
+}
+
+void service::wake()
+{
     char byte                        = 0;
     [[maybe_unused]] ssize_t written = write(m_doorbell[1], &byte, 1);
 }
@@ -147,7 +152,7 @@ void service::retry_due()
 
 void service::set_timer()
 {
-    uint64_t first = UINT64_MAX;
+    uint64_t first = m_owner.faults.deadline();
     for (const auto &qp : waiting()) {
         first = std::min(first, qp->deadline());
     }
@@ -185,6 +190,7 @@ void service::run()
                 }
             }
         }
+        m_owner.faults.run();
         m_owner.handle_attention();
         retry_due();
     }

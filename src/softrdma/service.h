@@ -42,6 +42,9 @@ public:
     // Starts the thread if it does not run yet.
     void start();
 
+    // Makes it look at its timers again.
+    void wake();
+
     // Reports the peer's death to the peer table.
     void watch(peer &other);
 

@@ -80,6 +80,16 @@ void read_domain(const char *name, std::string &result)
     result = text;
 }
 
+void read_faults(const char *name, std::vector<fault> &result)
+{
+    const char *value = getenv(name);
+    std::string error;
+    if ((value != nullptr) && !parse_faults(value, result, error)) {
+        log_line(log_level::warn, "%s is ignored: %s", name, error.c_str());
+        result.clear();
+    }
+}
+
 } // namespace
 
 settings settings::from_environment()
@@ -103,6 +113,7 @@ settings settings::from_environment()
     read_number("SOFTRDMA_YIELD", 0, 1000000, result.yield);
     read_number("SOFTRDMA_EAGER", 0, limits::bounce_bytes, result.eager);
     read_domain("SOFTRDMA_DOMAIN", result.domain);
+    read_faults("SOFTRDMA_FAULT", result.faults);
     return result;
 }
 

@@ -4,8 +4,11 @@
 // used is reported in one line and the default stays. docs/softrdma.md lists them.
 #pragma once
 
+#include "fault.h"
+
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace softrdma {
 
@@ -16,6 +19,7 @@ struct settings {
     uint32_t yield     = 100; // empty polls before the processor is given away; 0 never
     uint32_t eager     = 0; // largest send through a bounce buffer, bytes
     std::string domain = "default";
+    std::vector<fault> faults; // scheduled from the start on
 
     static settings from_environment();
 };
