@@ -97,3 +97,28 @@ src_softrdma_libsoftrdma_la_SOURCES = \
 	src/softrdma/withheld.h
 
 EXTRA_DIST += src/softrdma/exports.map
+
+# What the device and the program `softrdma` share, without the device.
+noinst_LTLIBRARIES += src/softrdma/libsoftrdma_view.la
+src_softrdma_libsoftrdma_view_la_SOURCES = \
+	src/softrdma/cli/domain.cpp \
+	src/softrdma/cli/domain.h \
+	src/softrdma/cli/export.cpp \
+	src/softrdma/cli/inject.cpp \
+	src/softrdma/cli/inject.h \
+	src/softrdma/cli/report.cpp \
+	src/softrdma/cli/report.h \
+	src/softrdma/cli/watch.cpp \
+	src/softrdma/cli/watch.h \
+	src/softrdma/counters.cpp \
+	src/softrdma/fault.cpp \
+	src/softrdma/key_values.cpp \
+	src/softrdma/log.cpp \
+	src/softrdma/quantity.cpp \
+	src/softrdma/registry.cpp
+src_softrdma_libsoftrdma_view_la_CPPFLAGS = $(AM_CPPFLAGS) $(JSON_CFLAGS)
+
+bin_PROGRAMS += src/softrdma/softrdma
+src_softrdma_softrdma_SOURCES  = src/softrdma/cli/main.cpp
+src_softrdma_softrdma_CPPFLAGS = $(AM_CPPFLAGS) $(CLI11_CFLAGS)
+src_softrdma_softrdma_LDADD    = src/softrdma/libsoftrdma_view.la

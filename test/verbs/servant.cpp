@@ -140,6 +140,16 @@ int servant::state()
     return call<int>('q');
 }
 
+int servant::create_objects()
+{
+    return call<int>('O');
+}
+
+int servant::listed_devices()
+{
+    return call<int>('#');
+}
+
 void servant::watch_word(uint64_t offset, uint32_t changes)
 {
     put(m_socket, 'x');

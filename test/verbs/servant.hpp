@@ -50,6 +50,10 @@ public:
     int set_limit(uint32_t limit);
     void deregister();
     int state();
+    // The errno of creating a protection domain, a completion queue, a queue pair: the first that fails;
+    // and what the device list holds.
+    int create_objects();
+    int listed_devices();
     // Spins until the word at `offset` changes `changes` times; returns how many of the values seen
     // were neither 0 nor all ones.
     void watch_word(uint64_t offset, uint32_t changes);

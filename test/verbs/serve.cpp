@@ -106,6 +106,28 @@ uint64_t send_many(endpoint &self, uint32_t length, uint32_t count)
     return worked;
 }
 
+int create_objects(endpoint &self)
+{
+    if (verbs().alloc_pd(self.context) == nullptr) {
+        return errno;
+    }
+    if (verbs().create_cq(self.context, 16, nullptr, nullptr, 0) == nullptr) {
+        return errno;
+    }
+    ibv_qp_init_attr attr{};
+    attr.send_cq = attr.recv_cq = self.cq;
+    attr.qp_type                = IBV_QPT_RC;
+    return (verbs().create_qp(self.pd, &attr) == nullptr) ? errno : 0;
+}
+
+int listed_devices()
+{
+    int count         = -1;
+    ibv_device **list = verbs().get_device_list(&count);
+    verbs().free_device_list(list);
+    return count;
+}
+
 // Takes the arguments of a command off the socket, in order.
 class arguments {
 public:
@@ -203,6 +225,12 @@ void obey(endpoint &self, int socket, char command)
         break;
     case 'q':
         put(socket, static_cast<int>(self.state()));
+        break;
+    case 'O':
+        put(socket, create_objects(self));
+        break;
+    case '#':
+        put(socket, listed_devices());
         break;
     case 'x': {
         uint64_t offset  = next;
