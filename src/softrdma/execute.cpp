@@ -226,7 +226,18 @@ void operation::fail_target() const
     to.ring_doorbell(me.reg.entry(to.slot).doorbell_fd);
 }
 
-outcome execute(queue_pair &qp, const ibv_send_wr &wr)
+target_place find_target(const queue_pair &qp, const ibv_send_wr &wr)
+{
+    bool datagram   = qp.qp_base.qp_type == IBV_QPT_UD;
+    uint32_t device = datagram ? address_handle::from(wr.wr.ud.ah)->device :
+                                 qp.shared.dest_device;
+    uint32_t number = datagram ? wr.wr.ud.remote_qpn : qp.shared.dest_qpn;
+    uint32_t slot   = number >> limits::qp_bits;
+    bool exists     = (device < limits::devices) && (slot < limits::processes);
+    return {exists, slot, device, number % limits::qps};
+}
+
+outcome execute(queue_pair &qp, const ibv_send_wr &wr, bool counted)
 {
     bool datagram = qp.qp_base.qp_type == IBV_QPT_UD;
     process &me   = qp.owner;
@@ -247,29 +258,29 @@ outcome execute(queue_pair &qp, const ibv_send_wr &wr)
         return outcome::failed(IBV_WC_LOC_LEN_ERR);
     }
 
-    uint32_t device = datagram ? address_handle::from(wr.wr.ud.ah)->device :
-                                 qp.shared.dest_device;
-    uint32_t number = datagram ? wr.wr.ud.remote_qpn : qp.shared.dest_qpn;
-    uint32_t slot   = number >> limits::qp_bits;
-    uint32_t index  = number % limits::qps;
-    if ((device == no_device) || (slot >= limits::processes)) {
+    target_place place = find_target(qp, wr);
+    if (!place.exists) {
         return outcome::no_response();
     }
 
-    execution_guard guard(me.reg, slot);
-    peer *to = me.peers.find(slot);
+    execution_guard guard(me.reg, place.slot);
+    peer *to = me.peers.find(place.slot);
     if (to == nullptr) {
         return outcome::no_response();
     }
-    qp_shared &target = to->segment->qps[index];
-    if (!accepts(qp, wr, target, device)) {
+    qp_shared &target = to->segment->qps[place.index];
+    if (!accepts(qp, wr, target, place.device)) {
         return outcome::no_response();
     }
 
-    operation op{me, qp, wr, local, *to, index, target, me.reg.port(slot, device)};
+    operation op{me,  qp,          wr,     local,
+                 *to, place.index, target, me.reg.port(place.slot, place.device)};
     uint32_t conditions = qp.port->condition.load(std::memory_order_relaxed) |
                           op.remote_port.condition.load(std::memory_order_relaxed);
     outcome hindered;
+    if (((conditions & port_modelled) != 0) && !counted) [[unlikely]] {
+        return outcome::travels();
+    }
     if ((conditions != 0) && impeded(op, conditions, hindered)) [[unlikely]] {
         return hindered;
     }
@@ -277,7 +288,7 @@ outcome execute(queue_pair &qp, const ibv_send_wr &wr)
     bool message = (wr.opcode == IBV_WR_SEND) || (wr.opcode == IBV_WR_SEND_WITH_IMM) ||
                    (wr.opcode == IBV_WR_SEND_WITH_INV);
     outcome result = message ? deliver_message(op) : remote_access(op);
-    if (result.what == outcome::kind::done) {
+    if ((result.what == outcome::kind::done) && !counted) {
         count(op, result.bytes);
     }
     return result;

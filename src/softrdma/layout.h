@@ -6,6 +6,7 @@
 // are written by the owner before the object becomes visible (its `state`, `valid` or `key`).
 #pragma once
 
+#include "fabric_state.h"
 #include "orders.h"
 #include "port.h"
 #include "shared_lock.h"
@@ -45,6 +46,7 @@ struct registry_layout {
     guard_record guards[limits::processes][limits::guards];
     port_shared ports[limits::processes][limits::devices];
     order_box orders[limits::processes];
+    fabric_state fabric;
     port_shared departed[limits::devices]; // counters of processes whose slot was taken
 };
 

@@ -36,6 +36,15 @@ src_softrdma_libsoftrdma_la_SOURCES = \
 	src/softrdma/exports_memory.cpp \
 	src/softrdma/exports_names.cpp \
 	src/softrdma/exports_queue.cpp \
+	src/softrdma/fabric.cpp \
+	src/softrdma/fabric.h \
+	src/softrdma/fabric_line.h \
+	src/softrdma/fabric_model.cpp \
+	src/softrdma/fabric_model.h \
+	src/softrdma/fabric_queue.cpp \
+	src/softrdma/fabric_settings.cpp \
+	src/softrdma/fabric_settings.h \
+	src/softrdma/fabric_state.h \
 	src/softrdma/fault.cpp \
 	src/softrdma/fault.h \
 	src/softrdma/faults.cpp \
@@ -69,6 +78,7 @@ src_softrdma_libsoftrdma_la_SOURCES = \
 	src/softrdma/qp.h \
 	src/softrdma/qp_builder.cpp \
 	src/softrdma/qp_builder.h \
+	src/softrdma/qp_fabric.cpp \
 	src/softrdma/qp_masks.cpp \
 	src/softrdma/qp_masks.h \
 	src/softrdma/qp_request.h \
@@ -108,9 +118,16 @@ src_softrdma_libsoftrdma_view_la_SOURCES = \
 	src/softrdma/cli/inject.h \
 	src/softrdma/cli/report.cpp \
 	src/softrdma/cli/report.h \
+	src/softrdma/cli/select.cpp \
+	src/softrdma/cli/select.h \
+	src/softrdma/cli/shape.cpp \
+	src/softrdma/cli/shape.h \
 	src/softrdma/cli/watch.cpp \
 	src/softrdma/cli/watch.h \
 	src/softrdma/counters.cpp \
+	src/softrdma/fabric_model.cpp \
+	src/softrdma/fabric_queue.cpp \
+	src/softrdma/fabric_settings.cpp \
 	src/softrdma/fault.cpp \
 	src/softrdma/key_values.cpp \
 	src/softrdma/log.cpp \

@@ -19,6 +19,7 @@ enum port_condition : uint32_t {
     port_removed     = 2, // the device is gone
     port_no_receives = 4, // messages find no receive, whatever is posted
     port_corrupting  = 8, // packets arrive with a wrong checksum
+    port_modelled    = 16, // the fabric model says when operations are over
 };
 
 // A count that only grows. Any thread.

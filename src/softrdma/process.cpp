@@ -60,6 +60,7 @@ process::process(const settings &config_, uint64_t seed) :
     peers(*this),
     background(*this),
     faults(*this),
+    net(*this),
     qps(2, limits::qps, seed * 257),
     cqs(1, limits::cqs, 0),
     srqs(1, limits::srqs, 0),
@@ -122,6 +123,10 @@ bool process::start(std::string &error)
         return false;
     }
     m_token = make_token(reg.own_slot(), reg.own_generation());
+    net.start();
+    for (uint32_t device = 0; device < config.devices; ++device) {
+        reg.shape(reg.own_slot(), device, config.fabric);
+    }
     reg.publish(seg.fd(), background.doorbell_fd(), config.devices);
     execution_guard guard(reg, reg.own_slot());
     m_self = peers.find(reg.own_slot());

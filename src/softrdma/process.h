@@ -9,6 +9,7 @@
 #pragma once
 
 #include "events.h"
+#include "fabric.h"
 #include "faults.h"
 #include "id_table.h"
 #include "mw.h"
@@ -79,6 +80,7 @@ public:
     peer_table peers;
     service background;
     fault_injector faults;
+    fabric net;
     event_registry events;
     id_table<queue_pair> qps;
     id_table<completion_queue> cqs;

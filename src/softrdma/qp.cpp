@@ -171,6 +171,8 @@ void queue_pair::close()
         m_open = false;
         shared.state.store(IBV_QPS_RESET, std::memory_order_seq_cst);
         stop_waiting();
+        forget_travellers();
+        close_flows();
     }
     // No peer starts anything more; what is running must end before its completions are removed.
     bool reuse    = quiesce(owner.reg, owner.reg.own_slot());

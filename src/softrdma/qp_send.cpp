@@ -149,6 +149,9 @@ void queue_pair::run_or_store(const ibv_send_wr &wr)
     }
     if ((now == IBV_QPS_SQD) || (m_posted != m_executed)) {
         store(wr);
+        if ((m_flow | m_answer_flow) != 0) {
+            launch_new();
+        }
         return;
     }
     outcome result = execute(*this, wr);
@@ -158,7 +161,10 @@ void queue_pair::run_or_store(const ibv_send_wr &wr)
         return;
     }
     store(wr);
-    if (settle(m_ring[m_executed % m_init.cap.max_send_wr].wr, result)) {
+    bool over = (result.what == outcome::kind::travels) ?
+                        travel() :
+                        settle(stored(m_executed).wr, result);
+    if (over) {
         run();
     }
 }
@@ -201,6 +207,7 @@ void queue_pair::store(const ibv_send_wr &wr)
     kept.wr              = wr;
     kept.wr.next         = nullptr;
     kept.wr.sg_list      = kept.sges;
+    kept.phase           = stored_request::progress::posted;
     if ((wr.send_flags & IBV_SEND_INLINE) != 0) {
         uint32_t used = 0;
         for (int i = 0; i < wr.num_sge; ++i) {
@@ -223,8 +230,14 @@ void queue_pair::store(const ibv_send_wr &wr)
 void queue_pair::run()
 {
     while ((m_posted != m_executed) && ((state() == IBV_QPS_RTS) || m_draining)) {
-        const ibv_send_wr &wr = m_ring[m_executed % m_init.cap.max_send_wr].wr;
-        if (!settle(wr, execute(*this, wr))) {
+        stored_request &head = stored(m_executed);
+        outcome result       = outcome::travels();
+        if (head.phase == stored_request::progress::posted) {
+            result = execute(*this, head.wr);
+        }
+        bool over = (result.what == outcome::kind::travels) ? travel() :
+                                                              settle(head.wr, result);
+        if (!over) {
             return;
         }
         if (m_draining) {
@@ -317,8 +330,9 @@ void queue_pair::complete(const ibv_send_wr &wr, ibv_wc_status status, uint32_t 
 
 void queue_pair::flush_sends()
 {
+    forget_travellers();
     while (m_posted != m_executed) {
-        complete(m_ring[m_executed % m_init.cap.max_send_wr].wr, IBV_WC_WR_FLUSH_ERR, 0);
+        complete(stored(m_executed).wr, IBV_WC_WR_FLUSH_ERR, 0);
     }
     stop_waiting();
 }
@@ -341,6 +355,7 @@ void queue_pair::wait_until(uint64_t when)
         m_waiting = true;
         owner.background.add_waiting(shared_from_this());
     }
+    owner.background.retry_at(when);
 }
 
 void queue_pair::retry()

@@ -238,7 +238,9 @@ void queue_pair::reset()
         recv_cq->purge(*this);
     }
     m_receives.reset();
-    m_posted = m_executed = 0;
+    forget_travellers();
+    close_flows();
+    m_posted = m_executed = m_launched = 0;
     m_retired.store(0, std::memory_order_release);
     m_error_handled = false;
     stop_waiting();

@@ -197,6 +197,7 @@ bool registry::claim(std::string &error)
         }
         for (uint32_t device = 0; device < limits::devices; ++device) {
             retire_port(port(i, device), departed(device));
+            fabric().settings[port_key(i, device)].store({});
         }
         order_box &orders = m_layout->orders[i];
         orders.taken.store(orders.posted.load(std::memory_order_acquire),
@@ -213,6 +214,17 @@ bool registry::claim(std::string &error)
     }
     error = "all " + std::to_string(limits::processes - 1) + " process slots are in use";
     return false;
+}
+
+void registry::shape(uint32_t slot, uint32_t device, const fabric_settings &settings)
+{
+    fabric().settings[port_key(slot, device)].store(settings);
+    std::atomic<uint32_t> &condition = port(slot, device).condition;
+    if (settings.idle()) {
+        condition.fetch_and(~uint32_t{port_modelled});
+    } else {
+        condition.fetch_or(port_modelled);
+    }
 }
 
 void registry::publish(int segment_fd, int doorbell_fd, uint32_t devices)

@@ -61,6 +61,14 @@ public:
         return m_layout->departed[device];
     }
 
+    fabric_state &fabric()
+    {
+        return m_layout->fabric;
+    }
+
+    // What the fabric does to the traffic of a port from here on; idle settings switch its model off.
+    void shape(uint32_t slot, uint32_t device, const fabric_settings &settings);
+
     order_box &orders(uint32_t slot)
     {
         return m_layout->orders[slot];

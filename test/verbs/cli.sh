@@ -109,6 +109,17 @@ else
 fi
 expect "a folder that cannot be written is named" 1 '/proc/nowhere' counters --export /proc/nowhere
 
+# The fabric.
+expect "a wrong rate is named" 2 'rate=fast: expected bits per second' set rate=fast
+expect "nothing to set is refused" 2 'words is required' set
+expect "a fabric is set" 0 "^softrdma0 of process $client .*: rate=40000M,delay=2000ns,buffer=262144,pfc=on,xoff=131072,xon=65536$" \
+    set rate=40G delay=2us buffer=256K "pid=$client"
+expect "a fabric is shown" 0 "^$client .* rate=40000M,delay=2000ns" show
+expect "what is not named stays" 0 'rate=40000M,delay=5000ns,buffer' set delay=5us "pid=$client"
+expect "what does not fit what is set is named, with the port" 2 \
+    "softrdma0 of process $client: xon=65536, xoff=1024, .*expected xon below xoff" set xoff=1K "pid=$client"
+expect "the fabric is switched off" 0 "softrdma0 of process $server .*: off" set off
+
 # Faults.
 expect "a queue pair that is not there is named" 1 'queue pair number 1: none' fault qp-error qpn=1
 be_spawn "${soft[@]}" ibv_asyncwatch -d softrdma0 >"$BE_TMP/watch.log" 2>&1
@@ -131,6 +142,8 @@ done
 kill "$watcher"
 be_reap "$watcher" 10
 kill -STOP "$client"
+# Every thread of it, before it is asked for anything.
+timeout 10 bash -c "while grep -lv ') T ' /proc/$client/task/*/stat >/dev/null; do sleep 0.02; done"
 expect "a stopped process is named" 1 "process $client does not take the order: it is stopped" \
     fault link-down "pid=$client" for=1ms
 kill -CONT "$client"
@@ -156,12 +169,23 @@ else
 fi
 kill "$be_pid"
 be_reap "$be_pid" 10
-SOFTRDMA_FAULT=flood "${soft[@]}" ibv_devices >"$BE_TMP/bad.log" 2>&1
-if grep -q 'SOFTRDMA_FAULT is ignored: fault "flood": expected one of' "$BE_TMP/bad.log" &&
-    grep -q softrdma0 "$BE_TMP/bad.log"; then
-    be_pass "a wrong fault in the environment is named"
+SOFTRDMA_FABRIC=rate=10G,delay=1us "${soft[@]}" ibv_asyncwatch -d softrdma0 >"$BE_TMP/shaped.log" 2>&1 &
+shaped=$!
+be_children+=("$shaped")
+if timeout 10 bash -c "until '$tool' show | grep -qE '^$shaped .* rate=10000M,delay=1000ns'; do sleep 0.02; done"; then
+    be_pass "a fabric by environment"
 else
-    be_fail "a wrong fault in the environment is named" "$BE_TMP/bad.log"
+    be_fail "a fabric by environment"
+fi
+kill "$shaped"
+be_reap "$shaped" 10
+SOFTRDMA_FAULT=flood SOFTRDMA_FABRIC=speed=1 "${soft[@]}" ibv_devices >"$BE_TMP/bad.log" 2>&1
+if grep -q 'SOFTRDMA_FABRIC is ignored: "speed": expected off' "$BE_TMP/bad.log" &&
+    grep -q 'SOFTRDMA_FAULT is ignored: fault "flood": expected one of' "$BE_TMP/bad.log" &&
+    grep -q softrdma0 "$BE_TMP/bad.log"; then
+    be_pass "a wrong fault or fabric in the environment is named"
+else
+    be_fail "a wrong fault or fabric in the environment is named" "$BE_TMP/bad.log"
 fi
 
 be_finish

@@ -13,6 +13,11 @@ test_verbs_softrdma_test_SOURCES = \
 	test/verbs/endpoint.hpp \
 	test/verbs/event_test.cpp \
 	test/verbs/extended_test.cpp \
+	test/verbs/fabric_bench.cpp \
+	test/verbs/fabric_bench.hpp \
+	test/verbs/fabric_model_test.cpp \
+	test/verbs/fabric_parse_test.cpp \
+	test/verbs/fabric_test.cpp \
 	test/verbs/failure_test.cpp \
 	test/verbs/fault_parse_test.cpp \
 	test/verbs/fault_test.cpp \

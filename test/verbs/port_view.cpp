@@ -51,6 +51,16 @@ const char *port_watch::state() const
     return softrdma::cli::port_state(*m_port);
 }
 
+void port_watch::shape(const std::string &words)
+{
+    softrdma::fabric_settings settings;
+    std::string error;
+    if (!softrdma::parse_fabric(softrdma::split(words, ' '), settings, error)) {
+        throw std::runtime_error(error);
+    }
+    test_domain().shape(test_domain().ports({m_pid, 0}).front(), settings);
+}
+
 int port_watch::fault(const std::string &words)
 {
     softrdma::fault wanted;

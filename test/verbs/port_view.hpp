@@ -22,6 +22,9 @@ public:
     uint64_t change(const std::string &name);
     const char *state() const;
 
+    // What the fabric does to the port, "rate=10G delay=1us" or "off".
+    void shape(const std::string &words);
+
     // Has the fault happen to that process. What it hit.
     int fault(const std::string &words);
 

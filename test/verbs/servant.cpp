@@ -200,6 +200,19 @@ uint64_t servant::sending_result()
     return get<uint64_t>(m_socket);
 }
 
+void servant::start_writing(const address &target, uint32_t length, uint32_t count)
+{
+    put(m_socket, 'i');
+    put(m_socket, target);
+    put(m_socket, length);
+    put(m_socket, count);
+}
+
+uint64_t servant::writing_result()
+{
+    return get<uint64_t>(m_socket);
+}
+
 void servant::signal(int number)
 {
     ::kill(m_pid, number);

@@ -97,6 +97,17 @@ uint64_t add(endpoint &self, const address &target, uint32_t count)
     return worked;
 }
 
+uint64_t
+write_many(endpoint &self, const address &target, uint32_t length, uint32_t count)
+{
+    uint64_t worked = 0;
+    for (uint32_t i = 0; i < count; ++i) {
+        bool posted = self.rdma(IBV_WR_RDMA_WRITE, target, length) == 0;
+        worked += posted && (self.wait_status() == IBV_WC_SUCCESS);
+    }
+    return worked;
+}
+
 uint64_t send_many(endpoint &self, uint32_t length, uint32_t count)
 {
     uint64_t worked = 0;
@@ -256,6 +267,13 @@ void obey(endpoint &self, int socket, char command)
         uint32_t length = next;
         uint32_t count  = next;
         put(socket, send_many(self, length, count));
+        break;
+    }
+    case 'i': {
+        address target  = next;
+        uint32_t length = next;
+        uint32_t count  = next;
+        put(socket, write_many(self, target, length, count));
         break;
     }
     default:

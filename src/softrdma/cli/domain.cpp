@@ -114,6 +114,16 @@ uint64_t domain::total(uint32_t device, size_t place)
     return sum;
 }
 
+fabric_settings domain::settings(const port_view &view)
+{
+    return m_registry.fabric().settings[port_key(view.owner->slot, view.device)].load();
+}
+
+void domain::shape(const port_view &view, const fabric_settings &settings)
+{
+    m_registry.shape(view.owner->slot, view.device, settings);
+}
+
 int domain::order(const process_view &to, const fault &wanted)
 {
     std::optional<uint32_t> number = m_registry.post_order(to.slot, wanted);

@@ -61,6 +61,10 @@ public:
     // The sum of one counter, by its place in list_counters(), over all processes that ever were there.
     uint64_t total(uint32_t device, size_t place);
 
+    // What the fabric does to a port.
+    fabric_settings settings(const port_view &view);
+    void shape(const port_view &view, const fabric_settings &settings);
+
     // Gives the order and waits until it was carried out. What it hit; throws when it was not taken.
     int order(const process_view &to, const fault &wanted);
 

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "softrdma/cli/inject.h"
 
+#include "softrdma/cli/select.h"
 #include "softrdma/key_values.h"
-#include "softrdma/quantity.h"
 
 #include <iomanip>
 #include <sstream>
 
 namespace softrdma::cli {
 namespace {
-
-constexpr uint64_t largest_pid = 1u << 22;
 
 // The process that a queue pair number belongs to, or all that are selected.
 std::vector<process_view> targets(domain &where, pid_t pid, const fault &wanted)
@@ -43,37 +41,21 @@ const char *unit_of(fault_kind kind)
 
 } // namespace
 
-pid_t take_pid(std::vector<std::string> &words)
-{
-    for (auto word = words.begin(); word != words.end(); ++word) {
-        key_value entry = to_key_value(*word);
-        if (entry.key != "pid") {
-            continue;
-        }
-        std::optional<uint64_t> pid = parse_count(entry.value);
-        if (!pid.has_value() || (*pid > largest_pid)) {
-            throw bad_input(*word + ": expected the number of a process");
-        }
-        words.erase(word);
-        return static_cast<pid_t>(*pid);
-    }
-    return 0;
-}
-
 std::string inject(const std::string &domain_name, const std::vector<std::string> &words)
 {
     std::vector<std::string> rest = words;
-    pid_t pid                     = take_pid(rest);
+    selection chosen              = take_selection(rest);
     fault wanted;
     std::string error;
     if (!parse_fault(rest, wanted, error)) {
         throw bad_input(error);
     }
+    wanted.device = chosen.device;
 
     domain where(domain_name);
     std::ostringstream out;
     int hits = 0;
-    for (const process_view &process : targets(where, pid, wanted)) {
+    for (const process_view &process : targets(where, chosen.pid, wanted)) {
         int hit = where.order(process, wanted);
         hits += hit;
         out << to_string(wanted.kind) << " on process " << process.pid << " ("

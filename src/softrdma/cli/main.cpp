@@ -7,6 +7,8 @@
 #include "softrdma/cli/domain.h"
 #include "softrdma/cli/inject.h"
 #include "softrdma/cli/report.h"
+#include "softrdma/cli/select.h"
+#include "softrdma/cli/shape.h"
 #include "softrdma/cli/watch.h"
 #include "softrdma/quantity.h"
 
@@ -127,6 +129,14 @@ void define_commands(CLI::App &app, arguments &given)
     watching->add_option("--export", given.folder,
                          "write the counters as files into this folder, each time");
     watching->callback([&] { run_watch(given); });
+
+    CLI::App *set = app.add_subcommand("set", "shape what the fabric does to ports");
+    set->add_option("words", given.words, "off, or KEY=VALUE...; pid= and device= select")
+            ->required();
+    set->footer(
+            "Keys: rate=10G delay=2us jitter=1us loss=1% reorder=1% buffer=256K pfc=off "
+            "xoff=128K xon=64K. What is not named stays as it is.");
+    set->callback([&] { std::cout << shape(given.domain_name, given.words); });
 
     CLI::App *fault = app.add_subcommand("fault", "make something fail");
     fault->add_option("words", given.words, "KIND [KEY=VALUE...]")->required();

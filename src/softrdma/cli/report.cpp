@@ -129,12 +129,14 @@ std::string show_text(domain &where)
 {
     std::ostringstream out;
     out << std::left << std::setw(9) << "Process" << std::setw(18) << "Command"
-        << std::setw(12) << "Device" << std::setw(9) << "State"
-        << "Faults\n";
+        << std::setw(12) << "Device" << std::setw(9) << "State" << std::setw(24)
+        << "Faults"
+        << "Fabric\n";
     for (const port_view &view : where.ports()) {
         out << std::setw(9) << view.owner->pid << std::setw(18) << view.owner->command
             << std::setw(12) << device_name(view.device) << std::setw(9)
-            << port_state(*view.port) << faults_text(*view.port) << "\n";
+            << port_state(*view.port) << std::setw(24) << faults_text(*view.port)
+            << to_string(where.settings(view)) << "\n";
     }
     return out.str();
 }
@@ -145,6 +147,7 @@ std::string show_json(domain &where)
     for (const port_view &view : where.ports()) {
         json port      = port_header(view);
         port["faults"] = faults_text(*view.port);
+        port["fabric"] = to_string(where.settings(view));
         ports.push_back(port);
     }
     json report{{"schema_version", schema_version},
