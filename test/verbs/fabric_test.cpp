@@ -217,7 +217,10 @@ BOOST_AUTO_TEST_CASE(an_unreliable_message_is_lost_in_silence)
 
 BOOST_AUTO_TEST_CASE(a_link_that_is_down_is_survived_by_what_is_on_its_way)
 {
-    shaped pair("rate=1G delay=100us", patient());
+    options wanted;
+    wanted.timeout   = 12; // 16.8 ms
+    wanted.retry_cnt = 7;
+    shaped pair("rate=1G delay=100us", wanted);
     BOOST_TEST(pair.there.fault("link-down for=3ms") == 1);
     BOOST_TEST(pair.rdma(IBV_WR_RDMA_WRITE, pair.other.where(), 64 * kib) ==
                IBV_WC_SUCCESS);

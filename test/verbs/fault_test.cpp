@@ -111,7 +111,7 @@ BOOST_AUTO_TEST_CASE(link_down_exhausts_the_retries_of_both_sides)
 BOOST_AUTO_TEST_CASE(a_short_outage_is_survived)
 {
     options wanted;
-    wanted.timeout   = 12; // 16.8 ms, eight times
+    wanted.timeout   = 14; // 67 ms, eight times
     wanted.retry_cnt = 7;
     faulty pair(wanted);
     BOOST_TEST(pair.there.fault("link-down for=30ms") == 1);
