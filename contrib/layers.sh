@@ -38,8 +38,8 @@ boost/        src/control
 flatbuffers/  src/control
 sodium        src/control src/engine
 fmt/          src/engine src/adapter src/tools
-CLI/          src/tools
-nlohmann/     src/tools
+CLI/          src/tools src/softrdma
+nlohmann/     src/tools src/softrdma
 '
 
 list_files() {

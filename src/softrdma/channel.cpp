@@ -48,6 +48,9 @@ int next_cq_event(completion_channel &channel, ibv_cq **cq, void **cq_context)
             return -1;
         }
         void *object = owner.events.fetch_completion(id);
+        if (owner.faults.disturbs()) [[unlikely]] {
+            owner.faults.wait_out_stall();
+        }
         if (object != nullptr) {
             auto *found = completion_queue::from(static_cast<ibv_cq *>(object));
             found->event_read();

@@ -51,7 +51,7 @@ int child_post_srq_recv(ibv_srq *, ibv_recv_wr *wr, ibv_recv_wr **bad)
 int query_device_ex(ibv_context *context, const ibv_query_device_ex_input *input,
                     ibv_device_attr_ex *attr, size_t length)
 {
-    if (!is_usable(context)) {
+    if (!is_usable(context) || device_context::from(context)->removed()) {
         return EIO;
     }
     if (((input != nullptr) && (input->comp_mask != 0)) ||
@@ -97,7 +97,7 @@ std::vector<device_context *> &list = *new std::vector<device_context *>;
 
 int query_port(ibv_context *context, uint8_t port, ibv_port_attr *attr, size_t length)
 {
-    if (!is_usable(context)) {
+    if (!is_usable(context) || device_context::from(context)->removed()) {
         return EIO;
     }
     if (port != port_number) {
@@ -165,6 +165,7 @@ ibv_context *open_context(process &owner, ibv_device *device, int imported_fd)
     }
     ibv_context *result = &verbs.context;
     owner.contexts.publish(index, std::move(created));
+    owner.background.start(); // events of the port come without the application's doing
     return result;
 }
 
@@ -194,6 +195,11 @@ int close_context(device_context &context)
     pthread_mutex_destroy(&context.verbs.context.mutex);
     owner.contexts.erase(context.index);
     return 0;
+}
+
+bool device_context::removed() const
+{
+    return device_removed(*owner, device);
 }
 
 void device_context::raise(ibv_event_type type, const event_target *target)

@@ -25,6 +25,9 @@ struct device_context {
                                                   offsetof(verbs_context, context));
     }
 
+    // Whether the fault device-removed hit it.
+    bool removed() const;
+
     // Hands an asynchronous event to the application; target null for the port's own.
     void raise(ibv_event_type type, const event_target *target);
 };

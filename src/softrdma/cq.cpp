@@ -2,6 +2,7 @@
 #include "cq.h"
 
 #include "channel.h"
+#include "clock.h"
 #include "context.h"
 #include "guard.h"
 #include "log.h"
@@ -143,8 +144,33 @@ void completion_queue::use_ring(uint64_t place, uint32_t capacity)
     m_ring.store(m_rings.back().get(), std::memory_order_release);
 }
 
+// Whether a fault keeps the oldest completion from being polled.
+bool completion_queue::next_withheld()
+{
+    uint64_t delay = m_owner.faults.completion_delay(
+            device_context::from(context)->device);
+    if (delay == 0) {
+        return false;
+    }
+    uint32_t head = m_shared.head.load(std::memory_order_relaxed);
+    m_shared.lock.lock(m_owner.token());
+    uint32_t tail = m_shared.tail;
+    m_shared.lock.unlock();
+    uint64_t now = now_ns();
+    m_withheld.note(head, tail, now + delay);
+    uint64_t due = m_withheld.due(head);
+    if (due <= now) {
+        return false;
+    }
+    m_owner.faults.announce_completions_at(due);
+    return true;
+}
+
 bool completion_queue::next(completion &entry)
 {
+    if (m_owner.faults.disturbs() && next_withheld()) [[unlikely]] {
+        return false;
+    }
     const ring_view &ring = *m_rings.back();
     for (;;) {
         uint32_t head         = m_shared.head.load(std::memory_order_relaxed);
@@ -197,6 +223,9 @@ void completion_queue::before_poll()
     }
     if (m_owner.attention_wanted()) {
         m_owner.handle_attention();
+    }
+    if (m_owner.faults.disturbs()) [[unlikely]] {
+        m_owner.faults.wait_out_stall();
     }
 }
 

@@ -9,6 +9,7 @@
 #pragma once
 
 #include "process.h"
+#include "withheld.h"
 
 #include <infiniband/verbs.h>
 
@@ -79,6 +80,9 @@ public:
     void list_receives(std::vector<completion> &result);
     void wake_if_any();
 
+    // Fires the event of completions that were withheld when the application asked for it.
+    void announce_withheld();
+
     // Raises the event of an overrun that a producer reported.
     void check_overrun();
 
@@ -127,6 +131,7 @@ private:
 
     bool next(completion &entry);
     void before_poll();
+    bool next_withheld();
     void after_poll(bool any);
 
     process &m_owner;
@@ -140,6 +145,7 @@ private:
     std::atomic<uint32_t> m_yield;
     bool m_single_threaded = false;
     bool m_error_raised    = false;
+    withheld_completions m_withheld;
 };
 
 // Entry points of the context.

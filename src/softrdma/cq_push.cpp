@@ -125,6 +125,19 @@ void completion_queue::list_receives(std::vector<completion> &result)
     m_shared.lock.unlock();
 }
 
+void completion_queue::announce_withheld()
+{
+    m_shared.lock.lock(m_owner.token());
+    bool fire = (m_shared.head.load() != m_shared.tail) &&
+                (m_shared.armed.exchange(cq_not_armed, std::memory_order_relaxed) !=
+                 cq_not_armed);
+    m_shared.lock.unlock();
+    if (fire && (m_shared.notify_fd >= 0)) {
+        send_event(m_owner.self(), m_shared, m_shared.notify_fd, m_shared.channel,
+                   m_shared.cookie);
+    }
+}
+
 void completion_queue::wake_if_any()
 {
     m_shared.lock.lock(m_owner.token());

@@ -24,6 +24,7 @@ rq_shared &queue_of(const operation &op)
 bool claim(const operation &op, claimed_receive &receive)
 {
     if (!claim_receive(op.me.token(), op.to.segment, queue_of(op), receive)) {
+        op.remote_port.responder.out_of_buffer.add();
         return false;
     }
     if (receive.limit_reached) {

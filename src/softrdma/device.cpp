@@ -48,6 +48,11 @@ uint64_t identity(const process &owner)
     return hash(host + "/" + std::to_string(getuid()) + "/" + owner.config.domain);
 }
 
+port_shared &port_of(process &owner, uint32_t index)
+{
+    return owner.reg.port(owner.reg.own_slot(), index);
+}
+
 } // namespace
 
 ibv_device *device_entry(const process &owner, uint32_t index)
@@ -77,6 +82,11 @@ uint32_t device_index(const ibv_device *device)
         return no_device;
     }
     return static_cast<uint32_t>((address - first) / sizeof(device_slot));
+}
+
+bool device_removed(process &owner, uint32_t index)
+{
+    return (port_of(owner, index).condition.load() & port_removed) != 0;
 }
 
 uint64_t device_guid(const process &owner, uint32_t index)
@@ -193,10 +203,11 @@ void fill_device_attr(const process &owner, uint32_t index, ibv_device_attr &att
     attr.phys_port_cnt       = 1;
 }
 
-void fill_port_attr(const process &owner, uint32_t index, ibv_port_attr &attr)
+void fill_port_attr(process &owner, uint32_t index, ibv_port_attr &attr)
 {
     attr              = {};
-    attr.state        = IBV_PORT_ACTIVE;
+    bool down         = (port_of(owner, index).condition.load() & port_link_down) != 0;
+    attr.state        = down ? IBV_PORT_DOWN : IBV_PORT_ACTIVE;
     attr.max_mtu      = IBV_MTU_4096;
     attr.active_mtu   = IBV_MTU_4096;
     attr.gid_tbl_len  = gid_table;
@@ -205,7 +216,7 @@ void fill_port_attr(const process &owner, uint32_t index, ibv_port_attr &attr)
     attr.max_vl_num   = 1;
     attr.active_width = 2; // 4x
     attr.active_speed = 32; // EDR: 100 Gb/s
-    attr.phys_state   = 5; // link up
+    attr.phys_state   = down ? 2 : 5; // polling, link up
     if (owner.config.ethernet) {
         attr.link_layer     = IBV_LINK_LAYER_ETHERNET;
         attr.port_cap_flags = IBV_PORT_IP_BASED_GIDS;

@@ -37,6 +37,9 @@ inline bool is_ours(const ibv_context *context)
     return is_ours(context->device);
 }
 
+// Whether the fault device-removed hit it in this process.
+bool device_removed(process &owner, uint32_t index);
+
 uint64_t device_guid(const process &owner, uint32_t index); // host byte order
 
 // Entry `entry` of the GID table: on InfiniBand link-local ones of the GUID and an alias of it, on Ethernet
@@ -56,6 +59,6 @@ uint32_t resolve_address(const process &owner, const ibv_ah_attr &address);
 bool address_valid(const process &owner, const ibv_ah_attr &address);
 
 void fill_device_attr(const process &owner, uint32_t index, ibv_device_attr &attr);
-void fill_port_attr(const process &owner, uint32_t index, ibv_port_attr &attr);
+void fill_port_attr(process &owner, uint32_t index, ibv_port_attr &attr);
 
 } // namespace softrdma

@@ -18,6 +18,12 @@ bool writes_locally(ibv_wr_opcode opcode)
            (opcode == IBV_WR_ATOMIC_FETCH_AND_ADD);
 }
 
+bool takes_receive(ibv_wr_opcode opcode)
+{
+    return (opcode == IBV_WR_SEND) || (opcode == IBV_WR_SEND_WITH_IMM) ||
+           (opcode == IBV_WR_SEND_WITH_INV) || (opcode == IBV_WR_RDMA_WRITE_WITH_IMM);
+}
+
 // The local pieces as addresses. False: an element fails the checks.
 bool local_memory(const queue_pair &qp, const ibv_send_wr &wr, memory_list &result)
 {
@@ -131,6 +137,64 @@ outcome remote_access(const operation &op)
     return (failure == 0) ? outcome::done(length) : transfer_failed(op, failure);
 }
 
+// One message less meets the condition. False when none is left to.
+bool take_one(std::atomic<int64_t> &left)
+{
+    int64_t value = left.load(std::memory_order_relaxed);
+    while (value > 0) {
+        if (left.compare_exchange_weak(value, value - 1, std::memory_order_relaxed)) {
+            return true;
+        }
+    }
+    return value < 0;
+}
+
+// Whether a fault meets the operation, and what comes of it.
+bool impeded(const operation &op, uint32_t conditions, outcome &result)
+{
+    if ((conditions & (port_link_down | port_removed)) != 0) {
+        result = outcome::no_response();
+        return true;
+    }
+    // A packet that fails its check sum is discarded as if it had never come: the requester's timer
+    // notices, and the whole request is sent again.
+    port_shared &arrival = writes_locally(op.wr.opcode) ? *op.qp.port : op.remote_port;
+    if (((arrival.condition.load() & port_corrupting) != 0) &&
+        take_one(arrival.arrivals_corrupted)) {
+        arrival.responder.rcv_errors.add();
+        result = outcome::no_response();
+        return true;
+    }
+    if (((op.remote_port.condition.load() & port_no_receives) != 0) &&
+        takes_receive(op.wr.opcode) && take_one(op.remote_port.receives_refused)) {
+        op.remote_port.responder.out_of_buffer.add();
+        result = outcome::no_receive(op.target.min_rnr_timer);
+        return true;
+    }
+    return false;
+}
+
+// What an operation that worked has moved. Requests for data count as a packet without payload.
+void count(const operation &op, uint64_t bytes)
+{
+    port_shared &here  = *op.qp.port;
+    port_shared &there = op.remote_port;
+    uint64_t packets   = packets_of(bytes, op.qp.attributes.path_mtu);
+    if (!writes_locally(op.wr.opcode)) {
+        here.requester.xmit_bytes.add(bytes);
+        here.requester.xmit_packets.add(packets);
+        there.responder.rcv_bytes.add(bytes);
+        there.responder.rcv_packets.add(packets);
+        return;
+    }
+    here.requester.xmit_packets.add();
+    there.responder.rcv_packets.add();
+    there.requester.xmit_bytes.add(bytes);
+    there.requester.xmit_packets.add(packets);
+    here.responder.rcv_bytes.add(bytes);
+    here.responder.rcv_packets.add(packets);
+}
+
 } // namespace
 
 void operation::fail_target(ibv_event_type event) const
@@ -162,7 +226,18 @@ void operation::fail_target() const
     to.ring_doorbell(me.reg.entry(to.slot).doorbell_fd);
 }
 
-outcome execute(queue_pair &qp, const ibv_send_wr &wr)
+target_place find_target(const queue_pair &qp, const ibv_send_wr &wr)
+{
+    bool datagram   = qp.qp_base.qp_type == IBV_QPT_UD;
+    uint32_t device = datagram ? address_handle::from(wr.wr.ud.ah)->device :
+                                 qp.shared.dest_device;
+    uint32_t number = datagram ? wr.wr.ud.remote_qpn : qp.shared.dest_qpn;
+    uint32_t slot   = number >> limits::qp_bits;
+    bool exists     = (device < limits::devices) && (slot < limits::processes);
+    return {exists, slot, device, number % limits::qps};
+}
+
+outcome execute(queue_pair &qp, const ibv_send_wr &wr, bool counted)
 {
     bool datagram = qp.qp_base.qp_type == IBV_QPT_UD;
     process &me   = qp.owner;
@@ -183,32 +258,40 @@ outcome execute(queue_pair &qp, const ibv_send_wr &wr)
         return outcome::failed(IBV_WC_LOC_LEN_ERR);
     }
 
-    uint32_t device = datagram ? address_handle::from(wr.wr.ud.ah)->device :
-                                 qp.shared.dest_device;
-    uint32_t number = datagram ? wr.wr.ud.remote_qpn : qp.shared.dest_qpn;
-    uint32_t slot   = number >> limits::qp_bits;
-    uint32_t index  = number % limits::qps;
-    if ((device == no_device) || (slot >= limits::processes)) {
+    target_place place = find_target(qp, wr);
+    if (!place.exists) {
         return outcome::no_response();
     }
 
-    execution_guard guard(me.reg, slot);
-    peer *to = me.peers.find(slot);
+    execution_guard guard(me.reg, place.slot);
+    peer *to = me.peers.find(place.slot);
     if (to == nullptr) {
         return outcome::no_response();
     }
-    qp_shared &target = to->segment->qps[index];
-    if (!accepts(qp, wr, target, device)) {
+    qp_shared &target = to->segment->qps[place.index];
+    if (!accepts(qp, wr, target, place.device)) {
         return outcome::no_response();
     }
 
-    operation op{me, qp, wr, local, *to, index, target};
-    op.make_contact();
-    if ((wr.opcode == IBV_WR_SEND) || (wr.opcode == IBV_WR_SEND_WITH_IMM) ||
-        (wr.opcode == IBV_WR_SEND_WITH_INV)) {
-        return deliver_message(op);
+    operation op{me,  qp,          wr,     local,
+                 *to, place.index, target, me.reg.port(place.slot, place.device)};
+    uint32_t conditions = qp.port->condition.load(std::memory_order_relaxed) |
+                          op.remote_port.condition.load(std::memory_order_relaxed);
+    outcome hindered;
+    if (((conditions & port_modelled) != 0) && !counted) [[unlikely]] {
+        return outcome::travels();
     }
-    return remote_access(op);
+    if ((conditions != 0) && impeded(op, conditions, hindered)) [[unlikely]] {
+        return hindered;
+    }
+    op.make_contact();
+    bool message = (wr.opcode == IBV_WR_SEND) || (wr.opcode == IBV_WR_SEND_WITH_IMM) ||
+                   (wr.opcode == IBV_WR_SEND_WITH_INV);
+    outcome result = message ? deliver_message(op) : remote_access(op);
+    if ((result.what == outcome::kind::done) && !counted) {
+        count(op, result.bytes);
+    }
+    return result;
 }
 
 } // namespace softrdma

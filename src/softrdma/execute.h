@@ -17,6 +17,7 @@ struct outcome {
     enum class kind {
         done,
         no_receive, // RNR: nothing was changed
+        travels, // the fabric model has to say when it arrives: nothing was changed
         no_response, // the peer, its queue pair or the way to it is not there
         failed // with `status`
     };
@@ -34,6 +35,10 @@ struct outcome {
     {
         return {kind::no_receive, IBV_WC_SUCCESS, 0, timer};
     }
+    static outcome travels()
+    {
+        return {kind::travels, IBV_WC_SUCCESS, 0, 0};
+    }
     static outcome no_response()
     {
         return {kind::no_response, IBV_WC_SUCCESS, 0, 0};
@@ -44,7 +49,16 @@ struct outcome {
     }
 };
 
-// Called with the queue pair's lock held.
-outcome execute(queue_pair &qp, const ibv_send_wr &wr);
+// Called with the queue pair's lock held. `counted`: the fabric model has counted what was sent.
+outcome execute(queue_pair &qp, const ibv_send_wr &wr, bool counted = false);
+
+// Where a request goes.
+struct target_place {
+    bool exists; // there can be such a port
+    uint32_t slot;
+    uint32_t device;
+    uint32_t index; // of the queue pair
+};
+target_place find_target(const queue_pair &qp, const ibv_send_wr &wr);
 
 } // namespace softrdma

@@ -42,6 +42,16 @@ void *real_symbol(const char *name, const char *version);
         }                                                     \
     } while (0)
 
+// Returns with an error when the device was removed. What gives back is not refused.
+#define SOFTRDMA_CHECK_PRESENT(context, result)                     \
+    do {                                                            \
+        SOFTRDMA_CHECK_USABLE(context, result);                     \
+        if (::softrdma::device_context::from(context)->removed()) { \
+            errno = EIO;                                            \
+            return result;                                          \
+        }                                                           \
+    } while (0)
+
 // Returns with an error for an object that a forked child inherited.
 #define SOFTRDMA_CHECK_USABLE(context, result) \
     do {                                       \

@@ -13,6 +13,7 @@
 #include <cstring>
 #include <mutex>
 #include <unordered_map>
+#include <vector>
 
 using namespace softrdma;
 
@@ -32,8 +33,13 @@ device_context &from(ibv_context *context)
 
 SOFTRDMA_EXPORT ibv_device **ibv_get_device_list(int *count)
 {
-    process *owner      = process::create();
-    uint32_t own        = (owner != nullptr) ? owner->config.devices : 0;
+    process *owner = process::create();
+    std::vector<ibv_device *> own;
+    for (uint32_t i = 0; (owner != nullptr) && (i < owner->config.devices); ++i) {
+        if (!device_removed(*owner, i)) {
+            own.push_back(device_entry(*owner, i));
+        }
+    }
     int others          = 0;
     ibv_device **theirs = nullptr;
     if ((owner == nullptr) || !owner->config.only) {
@@ -43,21 +49,19 @@ SOFTRDMA_EXPORT ibv_device **ibv_get_device_list(int *count)
     }
 
     auto *list = static_cast<ibv_device **>(
-            calloc(own + others + 1, sizeof(ibv_device *)));
+            calloc(own.size() + others + 1, sizeof(ibv_device *)));
     if (list == nullptr) {
         errno = ENOMEM;
         return nullptr;
     }
-    for (uint32_t i = 0; i < own; ++i) {
-        list[i] = device_entry(*owner, i);
-    }
-    std::copy(theirs, theirs + others, list + own);
+    std::copy(own.begin(), own.end(), list);
+    std::copy(theirs, theirs + others, list + own.size());
     {
         std::lock_guard lock(list_mutex);
         lists.emplace(list, theirs);
     }
     if (count != nullptr) {
-        *count = static_cast<int>(own) + others;
+        *count = static_cast<int>(own.size()) + others;
     }
     return list;
 }
@@ -102,7 +106,7 @@ SOFTRDMA_EXPORT ibv_context *ibv_open_device(ibv_device *device)
 {
     SOFTRDMA_FORWARD_IF(!is_ours(device), ibv_open_device, "IBVERBS_1.1", device);
     process *owner = process::create();
-    if (owner == nullptr) {
+    if ((owner == nullptr) || device_removed(*owner, device_index(device))) {
         errno = ENODEV;
         return nullptr;
     }
@@ -145,7 +149,7 @@ SOFTRDMA_EXPORT int ibv_query_device(ibv_context *context, ibv_device_attr *attr
 {
     SOFTRDMA_FORWARD_IF(!is_ours(context), ibv_query_device, "IBVERBS_1.1", context,
                         attr);
-    SOFTRDMA_CHECK_USABLE(context, EIO);
+    SOFTRDMA_CHECK_PRESENT(context, EIO);
     fill_device_attr(*from(context).owner, from(context).device, *attr);
     return 0;
 }
@@ -164,7 +168,7 @@ ibv_query_gid(ibv_context *context, uint8_t port, int index, ibv_gid *gid)
 {
     SOFTRDMA_FORWARD_IF(!is_ours(context), ibv_query_gid, "IBVERBS_1.1", context, port,
                         index, gid);
-    SOFTRDMA_CHECK_USABLE(context, -1);
+    SOFTRDMA_CHECK_PRESENT(context, -1);
     auto entry = static_cast<uint32_t>(index);
     if ((port != port_number) || (entry >= gid_table)) {
         errno = EINVAL;

@@ -31,7 +31,7 @@ ibv_mr *name_region(ibv_pd *pd, std::shared_ptr<region> shared)
 ibv_mr *
 register_memory(ibv_pd *pd, void *addr, size_t length, uint64_t iova, unsigned access)
 {
-    SOFTRDMA_CHECK_USABLE(pd->context, nullptr);
+    SOFTRDMA_CHECK_PRESENT(pd->context, nullptr);
     std::shared_ptr<region> fresh = region::create(owner_of(pd->context), pd, addr,
                                                    length, iova, access);
     return (fresh == nullptr) ? nullptr : name_region(pd, std::move(fresh));
@@ -42,7 +42,7 @@ register_memory(ibv_pd *pd, void *addr, size_t length, uint64_t iova, unsigned a
 SOFTRDMA_EXPORT ibv_pd *ibv_alloc_pd(ibv_context *context)
 {
     SOFTRDMA_FORWARD_IF(!is_ours(context), ibv_alloc_pd, "IBVERBS_1.1", context);
-    SOFTRDMA_CHECK_USABLE(context, nullptr);
+    SOFTRDMA_CHECK_PRESENT(context, nullptr);
     std::shared_ptr<domain> fresh = owner_of(context).domains.create(context);
     if (fresh == nullptr) {
         errno = ENOMEM;
@@ -100,7 +100,7 @@ ibv_rereg_mr(ibv_mr *mr, int flags, ibv_pd *pd, void *addr, size_t length, int a
 {
     SOFTRDMA_FORWARD_IF(!is_ours(mr->context), ibv_rereg_mr, "IBVERBS_1.1", mr, flags, pd,
                         addr, length, access);
-    SOFTRDMA_CHECK_USABLE(mr->context, IBV_REREG_MR_ERR_INPUT);
+    SOFTRDMA_CHECK_PRESENT(mr->context, IBV_REREG_MR_ERR_INPUT);
     memory_region *name = memory_region::from(mr);
     return name->shared->change(*name, flags, pd, addr, length, access);
 }
@@ -173,7 +173,7 @@ SOFTRDMA_EXPORT ibv_comp_channel *ibv_create_comp_channel(ibv_context *context)
 {
     SOFTRDMA_FORWARD_IF(!is_ours(context), ibv_create_comp_channel, "IBVERBS_1.0",
                         context);
-    SOFTRDMA_CHECK_USABLE(context, nullptr);
+    SOFTRDMA_CHECK_PRESENT(context, nullptr);
     return create_channel(*device_context::from(context));
 }
 
@@ -190,7 +190,7 @@ SOFTRDMA_EXPORT ibv_cq *ibv_create_cq(ibv_context *context, int cqe, void *cq_co
 {
     SOFTRDMA_FORWARD_IF(!is_ours(context), ibv_create_cq, "IBVERBS_1.1", context, cqe,
                         cq_context, channel, vector);
-    SOFTRDMA_CHECK_USABLE(context, nullptr);
+    SOFTRDMA_CHECK_PRESENT(context, nullptr);
     if ((vector < 0) || (vector >= context->num_comp_vectors) || (cqe <= 0)) {
         errno = EINVAL;
         return nullptr;
@@ -203,7 +203,7 @@ SOFTRDMA_EXPORT ibv_cq *ibv_create_cq(ibv_context *context, int cqe, void *cq_co
 SOFTRDMA_EXPORT int ibv_resize_cq(ibv_cq *cq, int cqe)
 {
     SOFTRDMA_FORWARD_IF(!is_ours(cq->context), ibv_resize_cq, "IBVERBS_1.1", cq, cqe);
-    SOFTRDMA_CHECK_USABLE(cq->context, EIO);
+    SOFTRDMA_CHECK_PRESENT(cq->context, EIO);
     return (cqe > 0) ? completion_queue::from(cq)->resize(static_cast<uint32_t>(cqe)) :
                        EINVAL;
 }

@@ -32,7 +32,7 @@ struct application_handle : address_handle {
 SOFTRDMA_EXPORT ibv_srq *ibv_create_srq(ibv_pd *pd, ibv_srq_init_attr *attr)
 {
     SOFTRDMA_FORWARD_IF(!is_ours(pd->context), ibv_create_srq, "IBVERBS_1.1", pd, attr);
-    SOFTRDMA_CHECK_USABLE(pd->context, nullptr);
+    SOFTRDMA_CHECK_PRESENT(pd->context, nullptr);
     return shared_receive_queue::create(owner_of(pd->context), pd, *attr);
 }
 
@@ -40,7 +40,7 @@ SOFTRDMA_EXPORT int ibv_modify_srq(ibv_srq *srq, ibv_srq_attr *attr, int mask)
 {
     SOFTRDMA_FORWARD_IF(!is_ours(srq->context), ibv_modify_srq, "IBVERBS_1.1", srq, attr,
                         mask);
-    SOFTRDMA_CHECK_USABLE(srq->context, EIO);
+    SOFTRDMA_CHECK_PRESENT(srq->context, EIO);
     return shared_receive_queue::from(srq)->modify(*attr, mask);
 }
 
@@ -62,7 +62,7 @@ SOFTRDMA_EXPORT int ibv_destroy_srq(ibv_srq *srq)
 SOFTRDMA_EXPORT ibv_qp *ibv_create_qp(ibv_pd *pd, ibv_qp_init_attr *attr)
 {
     SOFTRDMA_FORWARD_IF(!is_ours(pd->context), ibv_create_qp, "IBVERBS_1.1", pd, attr);
-    SOFTRDMA_CHECK_USABLE(pd->context, nullptr);
+    SOFTRDMA_CHECK_PRESENT(pd->context, nullptr);
     queue_pair *qp = queue_pair::create(*device_context::from(pd->context), pd, *attr, 0);
     return (qp != nullptr) ? &qp->qp_base : nullptr;
 }
@@ -78,7 +78,7 @@ SOFTRDMA_EXPORT int ibv_modify_qp(ibv_qp *qp, ibv_qp_attr *attr, int mask)
 {
     SOFTRDMA_FORWARD_IF(!is_ours(qp->context), ibv_modify_qp, "IBVERBS_1.1", qp, attr,
                         mask);
-    SOFTRDMA_CHECK_USABLE(qp->context, EIO);
+    SOFTRDMA_CHECK_PRESENT(qp->context, EIO);
     return queue_pair::from(qp)->modify(*attr, mask);
 }
 
@@ -122,7 +122,7 @@ SOFTRDMA_EXPORT int ibv_query_ece(ibv_qp *qp, ibv_ece *ece)
 SOFTRDMA_EXPORT ibv_ah *ibv_create_ah(ibv_pd *pd, ibv_ah_attr *attr)
 {
     SOFTRDMA_FORWARD_IF(!is_ours(pd->context), ibv_create_ah, "IBVERBS_1.1", pd, attr);
-    SOFTRDMA_CHECK_USABLE(pd->context, nullptr);
+    SOFTRDMA_CHECK_PRESENT(pd->context, nullptr);
     process &owner = owner_of(pd->context);
     if (!address_valid(owner, *attr)) {
         errno = EINVAL;

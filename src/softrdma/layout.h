@@ -6,8 +6,11 @@
 // are written by the owner before the object becomes visible (its `state`, `valid` or `key`).
 #pragma once
 
-#include "sizes.h"
+#include "fabric_state.h"
+#include "orders.h"
+#include "port.h"
 #include "shared_lock.h"
+#include "sizes.h"
 
 #include <atomic>
 #include <cstdint>
@@ -30,6 +33,7 @@ struct alignas(64) process_entry {
     std::atomic<uint32_t> pid;
     int32_t segment_fd; // in the owner; opened as /proc/<pid>/fd/<n>
     int32_t doorbell_fd;
+    uint32_t devices;
     uint64_t start_time; // tells a reused pid
 };
 
@@ -40,6 +44,10 @@ struct registry_layout {
     std::atomic<uint32_t> high_slot; // no slot above was ever taken
     process_entry entries[limits::processes];
     guard_record guards[limits::processes][limits::guards];
+    port_shared ports[limits::processes][limits::devices];
+    order_box orders[limits::processes];
+    fabric_state fabric;
+    port_shared departed[limits::devices]; // counters of processes whose slot was taken
 };
 
 // ---- completion queue ---------------------------------------------------------------------------

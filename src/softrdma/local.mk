@@ -17,6 +17,8 @@ src_softrdma_libsoftrdma_la_SOURCES = \
 	src/softrdma/context.h \
 	src/softrdma/context_file.cpp \
 	src/softrdma/context_file.h \
+	src/softrdma/counters.cpp \
+	src/softrdma/counters.h \
 	src/softrdma/cq.cpp \
 	src/softrdma/cq.h \
 	src/softrdma/cq_ex.cpp \
@@ -24,6 +26,7 @@ src_softrdma_libsoftrdma_la_SOURCES = \
 	src/softrdma/deliver.cpp \
 	src/softrdma/device.cpp \
 	src/softrdma/device.h \
+	src/softrdma/device_number.h \
 	src/softrdma/events.cpp \
 	src/softrdma/events.h \
 	src/softrdma/execute.cpp \
@@ -33,11 +36,26 @@ src_softrdma_libsoftrdma_la_SOURCES = \
 	src/softrdma/exports_memory.cpp \
 	src/softrdma/exports_names.cpp \
 	src/softrdma/exports_queue.cpp \
+	src/softrdma/fabric.cpp \
+	src/softrdma/fabric.h \
+	src/softrdma/fabric_line.h \
+	src/softrdma/fabric_model.cpp \
+	src/softrdma/fabric_model.h \
+	src/softrdma/fabric_queue.cpp \
+	src/softrdma/fabric_settings.cpp \
+	src/softrdma/fabric_settings.h \
+	src/softrdma/fabric_state.h \
+	src/softrdma/fault.cpp \
+	src/softrdma/fault.h \
+	src/softrdma/faults.cpp \
+	src/softrdma/faults.h \
 	src/softrdma/guard.cpp \
 	src/softrdma/guard.h \
 	src/softrdma/id_table.h \
 	src/softrdma/interpose.cpp \
 	src/softrdma/interpose.h \
+	src/softrdma/key_values.cpp \
+	src/softrdma/key_values.h \
 	src/softrdma/layout.h \
 	src/softrdma/log.cpp \
 	src/softrdma/log.h \
@@ -46,16 +64,21 @@ src_softrdma_libsoftrdma_la_SOURCES = \
 	src/softrdma/mw.cpp \
 	src/softrdma/mw.h \
 	src/softrdma/operation.h \
+	src/softrdma/orders.h \
 	src/softrdma/pd.cpp \
 	src/softrdma/pd.h \
 	src/softrdma/peer.cpp \
 	src/softrdma/peer.h \
+	src/softrdma/port.h \
 	src/softrdma/process.cpp \
 	src/softrdma/process.h \
+	src/softrdma/quantity.cpp \
+	src/softrdma/quantity.h \
 	src/softrdma/qp.cpp \
 	src/softrdma/qp.h \
 	src/softrdma/qp_builder.cpp \
 	src/softrdma/qp_builder.h \
+	src/softrdma/qp_fabric.cpp \
 	src/softrdma/qp_masks.cpp \
 	src/softrdma/qp_masks.h \
 	src/softrdma/qp_request.h \
@@ -80,6 +103,39 @@ src_softrdma_libsoftrdma_la_SOURCES = \
 	src/softrdma/srq.cpp \
 	src/softrdma/srq.h \
 	src/softrdma/transfer.cpp \
-	src/softrdma/transfer.h
+	src/softrdma/transfer.h \
+	src/softrdma/withheld.h
 
 EXTRA_DIST += src/softrdma/exports.map
+
+# What the device and the program `softrdma` share, without the device.
+noinst_LTLIBRARIES += src/softrdma/libsoftrdma_view.la
+src_softrdma_libsoftrdma_view_la_SOURCES = \
+	src/softrdma/cli/domain.cpp \
+	src/softrdma/cli/domain.h \
+	src/softrdma/cli/export.cpp \
+	src/softrdma/cli/inject.cpp \
+	src/softrdma/cli/inject.h \
+	src/softrdma/cli/report.cpp \
+	src/softrdma/cli/report.h \
+	src/softrdma/cli/select.cpp \
+	src/softrdma/cli/select.h \
+	src/softrdma/cli/shape.cpp \
+	src/softrdma/cli/shape.h \
+	src/softrdma/cli/watch.cpp \
+	src/softrdma/cli/watch.h \
+	src/softrdma/counters.cpp \
+	src/softrdma/fabric_model.cpp \
+	src/softrdma/fabric_queue.cpp \
+	src/softrdma/fabric_settings.cpp \
+	src/softrdma/fault.cpp \
+	src/softrdma/key_values.cpp \
+	src/softrdma/log.cpp \
+	src/softrdma/quantity.cpp \
+	src/softrdma/registry.cpp
+src_softrdma_libsoftrdma_view_la_CPPFLAGS = $(AM_CPPFLAGS) $(JSON_CFLAGS)
+
+bin_PROGRAMS += src/softrdma/softrdma
+src_softrdma_softrdma_SOURCES  = src/softrdma/cli/main.cpp
+src_softrdma_softrdma_CPPFLAGS = $(AM_CPPFLAGS) $(CLI11_CFLAGS)
+src_softrdma_softrdma_LDADD    = src/softrdma/libsoftrdma_view.la

@@ -19,6 +19,7 @@ struct operation {
     peer &to;
     uint32_t target_index;
     qp_shared &target;
+    port_shared &remote_port;
 
     uint32_t target_number() const
     {

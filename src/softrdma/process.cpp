@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "process.h"
 
+#include "clock.h"
 #include "context.h"
 #include "cq.h"
-#include "guard.h"
 #include "guard.h"
 #include "log.h"
 #include "mr.h"
@@ -59,6 +59,8 @@ process::process(const settings &config_, uint64_t seed) :
     config(config_),
     peers(*this),
     background(*this),
+    faults(*this),
+    net(*this),
     qps(2, limits::qps, seed * 257),
     cqs(1, limits::cqs, 0),
     srqs(1, limits::srqs, 0),
@@ -121,9 +123,16 @@ bool process::start(std::string &error)
         return false;
     }
     m_token = make_token(reg.own_slot(), reg.own_generation());
-    reg.publish(seg.fd(), background.doorbell_fd());
+    net.start();
+    for (uint32_t device = 0; device < config.devices; ++device) {
+        reg.shape(reg.own_slot(), device, config.fabric);
+    }
+    reg.publish(seg.fd(), background.doorbell_fd(), config.devices);
     execution_guard guard(reg, reg.own_slot());
     m_self = peers.find(reg.own_slot());
+    for (const fault &wanted : config.faults) {
+        faults.schedule(wanted, now_ns());
+    }
     return m_self != nullptr;
 }
 

@@ -9,6 +9,8 @@
 #pragma once
 
 #include "events.h"
+#include "fabric.h"
+#include "faults.h"
 #include "id_table.h"
 #include "mw.h"
 #include "pd.h"
@@ -77,6 +79,8 @@ public:
     segment seg;
     peer_table peers;
     service background;
+    fault_injector faults;
+    fabric net;
     event_registry events;
     id_table<queue_pair> qps;
     id_table<completion_queue> cqs;

@@ -91,6 +91,7 @@ queue_pair *queue_pair::create(device_context &context, ibv_pd *pd,
     created->m_init   = attr;
     created->device   = context.device;
     created->pd_index = pd->handle;
+    created->port     = &owner.reg.port(owner.reg.own_slot(), context.device);
 
     auto *send_cq = completion_queue::from(attr.send_cq);
     auto *recv_cq = completion_queue::from(attr.recv_cq);
@@ -170,6 +171,8 @@ void queue_pair::close()
         m_open = false;
         shared.state.store(IBV_QPS_RESET, std::memory_order_seq_cst);
         stop_waiting();
+        forget_travellers();
+        close_flows();
     }
     // No peer starts anything more; what is running must end before its completions are removed.
     bool reuse    = quiesce(owner.reg, owner.reg.own_slot());

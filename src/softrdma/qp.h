@@ -13,6 +13,7 @@
 
 #include "events.h"
 #include "execute.h"
+#include "fabric_model.h"
 #include "pd.h"
 #include "rq.h"
 
@@ -77,6 +78,9 @@ public:
     // To the error state, with IBV_EVENT_QP_FATAL.
     void fail();
 
+    // The same as a failure of the adapter. False when it was not connected.
+    bool fail_connected(bool raise_event);
+
     // Follows up what a peer reported: that it is there, or that it put the queue pair into the error state.
     void check_reports();
 
@@ -91,6 +95,7 @@ public:
     qp_shared &shared;
     uint32_t device   = 0;
     uint32_t pd_index = 0;
+    port_shared *port = nullptr; // ours, on that device
     ibv_qp_attr attributes{};
 
     // Only for create(): make_shared needs it.
@@ -111,6 +116,17 @@ private:
     void stop_waiting();
     void complete(const ibv_send_wr &wr, ibv_wc_status status, uint32_t bytes);
     void send_failed();
+
+    // qp_fabric.cpp
+    bool is_modelled(const ibv_send_wr &wr) const;
+    stored_request &stored(uint32_t sequence);
+    bool launch(stored_request &request);
+    void launch_new();
+    void land(stored_request &request, const message_fate &fate);
+    uint64_t land_all(uint64_t now);
+    bool travel();
+    void forget_travellers();
+    void close_flows();
 
     // qp_state.cpp
     void enter_error();
@@ -140,6 +156,8 @@ private:
     std::unique_ptr<stored_request[]> m_ring; // max_send_wr requests, by sequence number
     uint32_t m_posted   = 0;
     uint32_t m_executed = 0;
+    uint32_t m_launched = 0; // given to the fabric model, when that is on
+    uint32_t m_flow = 0, m_answer_flow = 0; // in it, once they were needed
     std::atomic<uint32_t> m_retired{0};
 
     std::unique_ptr<request_builder> m_builder; // of the ibv_wr_* calls, if offered

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "qp_builder.h"
 
+#include "process.h"
+
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -60,6 +62,10 @@ request_builder::request_builder(queue_pair &qp)
 
 void request_builder::start(ibv_qp_ex *qp)
 {
+    process &owner = static_cast<queue_pair *>(qp)->owner;
+    if (owner.faults.disturbs()) [[unlikely]] {
+        owner.faults.wait_out_stall();
+    }
     static_cast<queue_pair *>(qp)->m_mutex.lock();
     request_builder &self = of(qp);
     self.m_count          = 0;

@@ -149,6 +149,9 @@ void queue_pair::run_or_store(const ibv_send_wr &wr)
     }
     if ((now == IBV_QPS_SQD) || (m_posted != m_executed)) {
         store(wr);
+        if ((m_flow | m_answer_flow) != 0) {
+            launch_new();
+        }
         return;
     }
     outcome result = execute(*this, wr);
@@ -158,13 +161,19 @@ void queue_pair::run_or_store(const ibv_send_wr &wr)
         return;
     }
     store(wr);
-    if (settle(m_ring[m_executed % m_init.cap.max_send_wr].wr, result)) {
+    bool over = (result.what == outcome::kind::travels) ?
+                        travel() :
+                        settle(stored(m_executed).wr, result);
+    if (over) {
         run();
     }
 }
 
 int queue_pair::post_send(ibv_send_wr *wr, ibv_send_wr **bad)
 {
+    if (owner.faults.disturbs()) [[unlikely]] {
+        owner.faults.wait_out_stall();
+    }
     std::lock_guard lock(m_mutex);
     for (; wr != nullptr; wr = wr->next) {
         int failure = check_post(*wr, 0);
@@ -198,6 +207,7 @@ void queue_pair::store(const ibv_send_wr &wr)
     kept.wr              = wr;
     kept.wr.next         = nullptr;
     kept.wr.sg_list      = kept.sges;
+    kept.phase           = stored_request::progress::posted;
     if ((wr.send_flags & IBV_SEND_INLINE) != 0) {
         uint32_t used = 0;
         for (int i = 0; i < wr.num_sge; ++i) {
@@ -220,8 +230,14 @@ void queue_pair::store(const ibv_send_wr &wr)
 void queue_pair::run()
 {
     while ((m_posted != m_executed) && ((state() == IBV_QPS_RTS) || m_draining)) {
-        const ibv_send_wr &wr = m_ring[m_executed % m_init.cap.max_send_wr].wr;
-        if (!settle(wr, execute(*this, wr))) {
+        stored_request &head = stored(m_executed);
+        outcome result       = outcome::travels();
+        if (head.phase == stored_request::progress::posted) {
+            result = execute(*this, head.wr);
+        }
+        bool over = (result.what == outcome::kind::travels) ? travel() :
+                                                              settle(head.wr, result);
+        if (!over) {
             return;
         }
         if (m_draining) {
@@ -234,6 +250,11 @@ void queue_pair::run()
 // Acts on an attempt at the head of the queue. True when the next request may be tried.
 bool queue_pair::settle(const ibv_send_wr &wr, const outcome &result)
 {
+    bool silent = result.what == outcome::kind::no_response;
+    if ((m_timeout_count != 0) &&
+        (!silent || (m_timeout_count <= attributes.retry_cnt))) {
+        port->requester.local_ack_timeout_err.add(); // this was a retry
+    }
     ibv_wc_status status = result.status;
     bool reliable        = qp_base.qp_type == IBV_QPT_RC;
     if (!reliable &&
@@ -244,9 +265,11 @@ bool queue_pair::settle(const ibv_send_wr &wr, const outcome &result)
         if ((attributes.rnr_retry == retry_for_ever) ||
             (m_rnr_count < attributes.rnr_retry)) {
             ++m_rnr_count;
+            port->requester.rnr_nak_retry_err.add();
             wait_until(now_ns() + uint64_t{rnr_timer_us[result.rnr_timer & 31]} * 1000);
             return false;
         }
+        port->requester.rnr_retries_exceeded.add();
         status = IBV_WC_RNR_RETRY_EXC_ERR;
     } else if (result.what == outcome::kind::no_response) {
         if ((attributes.timeout & 31) == 0) {
@@ -259,6 +282,7 @@ bool queue_pair::settle(const ibv_send_wr &wr, const outcome &result)
             wait_until(now_ns() + ack_timeout_ns(attributes.timeout));
             return false;
         }
+        port->requester.transport_retries_exceeded.add();
         status = IBV_WC_RETRY_EXC_ERR;
     }
 
@@ -306,8 +330,9 @@ void queue_pair::complete(const ibv_send_wr &wr, ibv_wc_status status, uint32_t 
 
 void queue_pair::flush_sends()
 {
+    forget_travellers();
     while (m_posted != m_executed) {
-        complete(m_ring[m_executed % m_init.cap.max_send_wr].wr, IBV_WC_WR_FLUSH_ERR, 0);
+        complete(stored(m_executed).wr, IBV_WC_WR_FLUSH_ERR, 0);
     }
     stop_waiting();
 }
@@ -330,6 +355,7 @@ void queue_pair::wait_until(uint64_t when)
         m_waiting = true;
         owner.background.add_waiting(shared_from_this());
     }
+    owner.background.retry_at(when);
 }
 
 void queue_pair::retry()

@@ -192,6 +192,21 @@ void queue_pair::follow_remote_error()
     enter_error();
 }
 
+bool queue_pair::fail_connected(bool raise_event)
+{
+    std::lock_guard lock(m_mutex);
+    ibv_qp_state now = state();
+    if (!m_open || (now == IBV_QPS_RESET) || (now == IBV_QPS_INIT) ||
+        (now == IBV_QPS_ERR)) {
+        return false;
+    }
+    if (raise_event) {
+        device_context::from(qp_base.context)->raise(IBV_EVENT_QP_FATAL, &m_events);
+    }
+    enter_error();
+    return true;
+}
+
 void queue_pair::check_reports()
 {
     std::lock_guard lock(m_mutex);
@@ -223,7 +238,9 @@ void queue_pair::reset()
         recv_cq->purge(*this);
     }
     m_receives.reset();
-    m_posted = m_executed = 0;
+    forget_travellers();
+    close_flows();
+    m_posted = m_executed = m_launched = 0;
     m_retired.store(0, std::memory_order_release);
     m_error_handled = false;
     stop_waiting();

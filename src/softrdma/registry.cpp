@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "registry.h"
 
+#include "counters.h"
 #include "log.h"
 
 #include <cerrno>
@@ -24,6 +25,27 @@ unsigned long pid_namespace()
 {
     struct stat info;
     return (stat("/proc/self/ns/pid", &info) == 0) ? info.st_ino : 0;
+}
+
+std::string registry_name(const std::string &domain)
+{
+    return "/softrdma" + std::to_string(layout_version) + "-" + std::to_string(getuid()) +
+           "-" + std::to_string(pid_namespace()) + "-" + domain;
+}
+
+// Sets a port to zero. What it counted stays in the sums of its device.
+void retire_port(port_shared &port, port_shared &departed)
+{
+    port.condition.store(0);
+    std::vector<counter_view> from = list_counters(port);
+    std::vector<counter_view> to   = list_counters(departed);
+    for (size_t i = 0; i < from.size(); ++i) {
+        uint64_t value = from[i].source->value();
+        if (value != 0) {
+            to[i].source->add(value);
+            from[i].source->reset();
+        }
+    }
 }
 
 class file_lock {
@@ -86,20 +108,35 @@ registry::~registry()
 
 bool registry::attach(const std::string &domain, std::string &error)
 {
-    std::string name = "/softrdma" + std::to_string(layout_version) + "-" +
-                       std::to_string(getuid()) + "-" + std::to_string(pid_namespace()) +
-                       "-" + domain;
-    return map(name, error) && claim(error);
+    return map(registry_name(domain), true, error) && claim(error);
 }
 
-bool registry::map(const std::string &name, std::string &error)
+bool registry::observe(const std::string &domain, std::string &error)
+{
+    return map(registry_name(domain), false, error);
+}
+
+std::optional<uint32_t> registry::post_order(uint32_t slot, const fault &wanted)
+{
+    file_lock lock(m_fd);
+    order_box &box  = orders(slot);
+    uint32_t number = box.posted.load(std::memory_order_relaxed);
+    if (number - box.taken.load(std::memory_order_acquire) >= order_slots) {
+        return std::nullopt;
+    }
+    box.orders[number % order_slots] = wanted;
+    box.posted.store(number + 1, std::memory_order_release);
+    return number;
+}
+
+bool registry::map(const std::string &name, bool create, std::string &error)
 {
     auto fail = [&](const char *what) {
         error = "registry /dev/shm" + name + ": " + what;
         return false;
     };
 
-    m_fd = shm_open(name.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    m_fd = shm_open(name.c_str(), O_RDWR | O_CLOEXEC | (create ? O_CREAT : 0), 0600);
     if (m_fd < 0) {
         return fail(strerror(errno));
     }
@@ -113,7 +150,7 @@ bool registry::map(const std::string &name, std::string &error)
     if (fstat(m_fd, &info) != 0) {
         return fail(strerror(errno));
     }
-    bool fresh = info.st_size == 0;
+    bool fresh = create && (info.st_size == 0);
     if (fresh && (ftruncate(m_fd, sizeof(registry_layout)) != 0)) {
         return fail(strerror(errno));
     }
@@ -158,6 +195,13 @@ bool registry::claim(std::string &error)
         for (guard_record &record : m_layout->guards[i]) {
             record.word.store(0, std::memory_order_relaxed);
         }
+        for (uint32_t device = 0; device < limits::devices; ++device) {
+            retire_port(port(i, device), departed(device));
+            fabric().settings[port_key(i, device)].store({});
+        }
+        order_box &orders = m_layout->orders[i];
+        orders.taken.store(orders.posted.load(std::memory_order_acquire),
+                           std::memory_order_release);
         entry.start_time = process_start_time(getpid());
         entry.pid.store(getpid(), std::memory_order_release);
         if (i > high_slot()) {
@@ -172,11 +216,23 @@ bool registry::claim(std::string &error)
     return false;
 }
 
-void registry::publish(int segment_fd, int doorbell_fd)
+void registry::shape(uint32_t slot, uint32_t device, const fabric_settings &settings)
+{
+    fabric().settings[port_key(slot, device)].store(settings);
+    std::atomic<uint32_t> &condition = port(slot, device).condition;
+    if (settings.idle()) {
+        condition.fetch_and(~uint32_t{port_modelled});
+    } else {
+        condition.fetch_or(port_modelled);
+    }
+}
+
+void registry::publish(int segment_fd, int doorbell_fd, uint32_t devices)
 {
     process_entry &entry = m_layout->entries[m_own];
     entry.segment_fd     = segment_fd;
     entry.doorbell_fd    = doorbell_fd;
+    entry.devices        = devices;
     entry.generation.store(m_generation, std::memory_order_seq_cst);
 }
 

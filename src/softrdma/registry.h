@@ -10,6 +10,7 @@
 
 #include "layout.h"
 
+#include <optional>
 #include <string>
 #include <sys/types.h>
 
@@ -25,8 +26,15 @@ public:
     // Maps the file and takes a slot. False with a message in `error`.
     bool attach(const std::string &domain, std::string &error);
 
+    // Maps the file of a domain that is in use, to look on and to give orders. Takes no slot.
+    bool observe(const std::string &domain, std::string &error);
+
+    // Puts a fault into the ring of that process and returns its sequence number; none when the ring
+    // is full.
+    std::optional<uint32_t> post_order(uint32_t slot, const fault &wanted);
+
     // Publishes the slot: from here on peers can find this process.
-    void publish(int segment_fd, int doorbell_fd);
+    void publish(int segment_fd, int doorbell_fd, uint32_t devices);
 
     // Withdraws the device: peers see it as gone.
     void release();
@@ -39,6 +47,31 @@ public:
     guard_record *guards(uint32_t slot)
     {
         return m_layout->guards[slot];
+    }
+
+    // The port of that process on that device.
+    port_shared &port(uint32_t slot, uint32_t device)
+    {
+        return m_layout->ports[slot][device];
+    }
+
+    // What the ports of that device counted in processes that have no slot any more.
+    port_shared &departed(uint32_t device)
+    {
+        return m_layout->departed[device];
+    }
+
+    fabric_state &fabric()
+    {
+        return m_layout->fabric;
+    }
+
+    // What the fabric does to the traffic of a port from here on; idle settings switch its model off.
+    void shape(uint32_t slot, uint32_t device, const fabric_settings &settings);
+
+    order_box &orders(uint32_t slot)
+    {
+        return m_layout->orders[slot];
     }
 
     uint32_t high_slot() const
@@ -61,7 +94,7 @@ public:
     bool alive(owner_token token);
 
 private:
-    bool map(const std::string &name, std::string &error);
+    bool map(const std::string &name, bool create, std::string &error);
     bool claim(std::string &error);
 
     registry_layout *m_layout = nullptr;

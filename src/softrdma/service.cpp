@@ -24,6 +24,9 @@ namespace {
 constexpr uint64_t doorbell_key = 0;
 constexpr uint64_t timer_key    = 1;
 
+// Retries are left to polling threads for so long: they are on a processor already.
+constexpr uint64_t head_start_ns = 50'000;
+
 uint64_t peer_key(const peer &other)
 {
     return (uint64_t{other.slot} << 48) | (other.generation & 0xffffffffffff);
@@ -117,6 +120,21 @@ void service::add_waiting(std::shared_ptr<queue_pair> qp)
                               std::memory_order_relaxed);
     }
     start();
+}
+
+void service::retry_at(uint64_t when)
+{
+    when += head_start_ns;
+    if (when < m_armed.load(std::memory_order_relaxed)) {
+        std::lock_guard lock(m_mutex);
+        if (when < m_armed.load(std::memory_order_relaxed)) {
+            arm(when);
+        }
+    }
+}
+
+void service::wake()
+{
     char byte                        = 0;
     [[maybe_unused]] ssize_t written = write(m_doorbell[1], &byte, 1);
 }
@@ -129,36 +147,52 @@ void service::remove_waiting(const queue_pair *qp)
                           std::memory_order_relaxed);
 }
 
-std::vector<std::shared_ptr<queue_pair>> service::waiting()
+void service::retry_due(uint64_t time)
 {
-    std::lock_guard lock(m_mutex);
-    return m_waiting;
+    // Copied only as far as something is due: polling threads come here all the time.
+    std::vector<std::shared_ptr<queue_pair>> due;
+    {
+        std::lock_guard lock(m_mutex);
+        for (const auto &qp : m_waiting) {
+            if (qp->deadline() <= time) {
+                due.push_back(qp);
+            }
+        }
+    }
+    for (const auto &qp : due) {
+        qp->retry();
+    }
 }
 
 void service::retry_due()
 {
-    uint64_t now = now_ns();
-    for (const auto &qp : waiting()) {
-        if (qp->deadline() <= now) {
-            qp->retry();
-        }
-    }
+    retry_due(now_ns());
 }
 
 void service::set_timer()
 {
-    uint64_t first = UINT64_MAX;
-    for (const auto &qp : waiting()) {
-        first = std::min(first, qp->deadline());
+    uint64_t first = m_owner.faults.deadline();
+    std::lock_guard lock(m_mutex);
+    for (const auto &qp : m_waiting) {
+        uint64_t deadline = qp->deadline();
+        if (deadline != UINT64_MAX) {
+            first = std::min(first, deadline + head_start_ns);
+        }
     }
-    if (first == UINT64_MAX) {
-        return;
+    arm(first);
+}
+
+// With the lock held.
+void service::arm(uint64_t when)
+{
+    m_armed.store(when, std::memory_order_relaxed);
+    itimerspec at{};
+    if (when != UINT64_MAX) {
+        when                = std::max<uint64_t>(when, 1); // 0 would disarm
+        at.it_value.tv_sec  = static_cast<time_t>(when / 1'000'000'000);
+        at.it_value.tv_nsec = static_cast<long>(when % 1'000'000'000);
     }
-    first = std::max<uint64_t>(first, 1); // 0 would disarm
-    itimerspec when{};
-    when.it_value.tv_sec  = static_cast<time_t>(first / 1'000'000'000);
-    when.it_value.tv_nsec = static_cast<long>(first % 1'000'000'000);
-    timerfd_settime(m_timer, TFD_TIMER_ABSTIME, &when, nullptr);
+    timerfd_settime(m_timer, TFD_TIMER_ABSTIME, &at, nullptr);
 }
 
 void service::run()
@@ -185,8 +219,9 @@ void service::run()
                 }
             }
         }
+        m_owner.faults.run();
         m_owner.handle_attention();
-        retry_due();
+        retry_due(now_ns() - head_start_ns);
     }
 }
 

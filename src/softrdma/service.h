@@ -42,10 +42,15 @@ public:
     // Starts the thread if it does not run yet.
     void start();
 
+    // Makes it look at its timers again.
+    void wake();
+
     // Reports the peer's death to the peer table.
     void watch(peer &other);
 
-    // A queue pair whose send queue has to be looked at again at its deadline().
+    // A queue pair whose send queue has to be looked at again at its deadline(); each change of that is
+    // told to retry_at().
+    void retry_at(uint64_t when);
     void add_waiting(std::shared_ptr<queue_pair> qp);
     void remove_waiting(const queue_pair *qp);
 
@@ -59,8 +64,9 @@ public:
 
 private:
     void run();
+    void retry_due(uint64_t time);
     void set_timer();
-    std::vector<std::shared_ptr<queue_pair>> waiting();
+    void arm(uint64_t when);
 
     process &m_owner;
     int m_doorbell[2] = {-1, -1};
@@ -70,6 +76,7 @@ private:
     bool m_started = false;
     std::vector<std::shared_ptr<queue_pair>> m_waiting;
     std::atomic<uint32_t> m_waiting_count{0};
+    std::atomic<uint64_t> m_armed{UINT64_MAX}; // when the timer fires
     std::unordered_map<uint64_t, int> m_watched; // pidfds, by the key of their peer
 };
 

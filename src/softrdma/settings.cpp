@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "settings.h"
 
-#include "sizes.h"
+#include "key_values.h"
 #include "log.h"
+#include "sizes.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -80,6 +81,25 @@ void read_domain(const char *name, std::string &result)
     result = text;
 }
 
+void read_faults(const char *name, std::vector<fault> &result)
+{
+    const char *value = getenv(name);
+    std::string error;
+    if ((value != nullptr) && !parse_faults(value, result, error)) {
+        log_line(log_level::warn, "%s is ignored: %s", name, error.c_str());
+        result.clear();
+    }
+}
+
+void read_fabric(const char *name, fabric_settings &result)
+{
+    const char *value = getenv(name);
+    std::string error;
+    if ((value != nullptr) && !parse_fabric(split(value, ','), result, error)) {
+        log_line(log_level::warn, "%s is ignored: %s", name, error.c_str());
+    }
+}
+
 } // namespace
 
 settings settings::from_environment()
@@ -103,6 +123,8 @@ settings settings::from_environment()
     read_number("SOFTRDMA_YIELD", 0, 1000000, result.yield);
     read_number("SOFTRDMA_EAGER", 0, limits::bounce_bytes, result.eager);
     read_domain("SOFTRDMA_DOMAIN", result.domain);
+    read_faults("SOFTRDMA_FAULT", result.faults);
+    read_fabric("SOFTRDMA_FABRIC", result.fabric);
     return result;
 }
 

@@ -4,8 +4,12 @@
 // used is reported in one line and the default stays. docs/softrdma.md lists them.
 #pragma once
 
+#include "fabric_settings.h"
+#include "fault.h"
+
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace softrdma {
 
@@ -16,6 +20,8 @@ struct settings {
     uint32_t yield     = 100; // empty polls before the processor is given away; 0 never
     uint32_t eager     = 0; // largest send through a bounce buffer, bytes
     std::string domain = "default";
+    fabric_settings fabric; // of every port
+    std::vector<fault> faults; // scheduled from the start on
 
     static settings from_environment();
 };

@@ -10,7 +10,7 @@
 namespace softrdma {
 
 // Identifies the shared layout; part of the registry's name, so that builds never mix.
-inline constexpr uint32_t layout_version = 3;
+inline constexpr uint32_t layout_version = 4;
 
 namespace limits {
 

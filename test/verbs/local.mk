@@ -2,22 +2,32 @@
 
 check_PROGRAMS += test/verbs/softrdma_test test/verbs/crash/crash_test
 TESTS          += test/verbs/softrdma_test test/verbs/crash.sh test/verbs/devices.sh \
-	test/verbs/pingpong.sh test/verbs/perftest.sh test/verbs/pyverbs.sh
+	test/verbs/pingpong.sh test/verbs/perftest.sh test/verbs/pyverbs.sh test/verbs/cli.sh
 
 test_verbs_softrdma_test_SOURCES = \
 	test/verbs/address_test.cpp \
 	test/verbs/connected.hpp \
+	test/verbs/counter_test.cpp \
 	test/verbs/datagram_test.cpp \
 	test/verbs/endpoint.cpp \
 	test/verbs/endpoint.hpp \
 	test/verbs/event_test.cpp \
 	test/verbs/extended_test.cpp \
+	test/verbs/fabric_bench.cpp \
+	test/verbs/fabric_bench.hpp \
+	test/verbs/fabric_model_test.cpp \
+	test/verbs/fabric_parse_test.cpp \
+	test/verbs/fabric_test.cpp \
 	test/verbs/failure_test.cpp \
+	test/verbs/fault_parse_test.cpp \
+	test/verbs/fault_test.cpp \
 	test/verbs/import_test.cpp \
 	test/verbs/main.cpp \
 	test/verbs/message_test.cpp \
 	test/verbs/object_test.cpp \
 	test/verbs/order_test.cpp \
+	test/verbs/port_view.cpp \
+	test/verbs/port_view.hpp \
 	test/verbs/process_test.cpp \
 	test/verbs/remote_test.cpp \
 	test/verbs/servant.cpp \
@@ -33,7 +43,8 @@ test_verbs_softrdma_test_SOURCES = \
 	test/verbs/yield_test.cpp
 test_verbs_softrdma_test_CPPFLAGS = \
 	$(AM_CPPFLAGS) $(VERBS_CPPFLAGS) $(BOOST_TEST_CPPFLAGS)
-test_verbs_softrdma_test_LDADD = $(BOOST_TEST_LIBS) -ldl -lpthread
+test_verbs_softrdma_test_LDADD = \
+	src/softrdma/libsoftrdma_view.la $(BOOST_TEST_LIBS) -ldl -lpthread
 
 # The device's calls of sched_yield are counted.
 test_verbs_softrdma_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--export-dynamic-symbol=sched_yield
@@ -50,6 +61,7 @@ test_verbs_crash_crash_test_CPPFLAGS = $(AM_CPPFLAGS) $(VERBS_CPPFLAGS)
 test_verbs_crash_crash_test_LDADD    = -ldl -lpthread
 
 EXTRA_DIST += \
+	test/verbs/cli.sh \
 	test/verbs/crash.sh \
 	test/verbs/devices.sh \
 	test/verbs/pair.sh \

@@ -140,6 +140,16 @@ int servant::state()
     return call<int>('q');
 }
 
+int servant::create_objects()
+{
+    return call<int>('O');
+}
+
+int servant::listed_devices()
+{
+    return call<int>('#');
+}
+
 void servant::watch_word(uint64_t offset, uint32_t changes)
 {
     put(m_socket, 'x');
@@ -186,6 +196,19 @@ void servant::start_sending(uint32_t length, uint32_t count)
 }
 
 uint64_t servant::sending_result()
+{
+    return get<uint64_t>(m_socket);
+}
+
+void servant::start_writing(const address &target, uint32_t length, uint32_t count)
+{
+    put(m_socket, 'i');
+    put(m_socket, target);
+    put(m_socket, length);
+    put(m_socket, count);
+}
+
+uint64_t servant::writing_result()
 {
     return get<uint64_t>(m_socket);
 }

@@ -50,6 +50,10 @@ public:
     int set_limit(uint32_t limit);
     void deregister();
     int state();
+    // The errno of creating a protection domain, a completion queue, a queue pair: the first that fails;
+    // and what the device list holds.
+    int create_objects();
+    int listed_devices();
     // Spins until the word at `offset` changes `changes` times; returns how many of the values seen
     // were neither 0 nor all ones.
     void watch_word(uint64_t offset, uint32_t changes);
@@ -67,6 +71,10 @@ public:
     // Sends that many messages, one after the other; returns how many worked.
     void start_sending(uint32_t length, uint32_t count);
     uint64_t sending_result();
+
+    // Writes that many times to that memory, one after the other; returns how often it worked.
+    void start_writing(const address &target, uint32_t length, uint32_t count);
+    uint64_t writing_result();
 
     void signal(int number);
     // Kills it and waits until it is gone.

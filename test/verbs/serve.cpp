@@ -97,6 +97,17 @@ uint64_t add(endpoint &self, const address &target, uint32_t count)
     return worked;
 }
 
+uint64_t
+write_many(endpoint &self, const address &target, uint32_t length, uint32_t count)
+{
+    uint64_t worked = 0;
+    for (uint32_t i = 0; i < count; ++i) {
+        bool posted = self.rdma(IBV_WR_RDMA_WRITE, target, length) == 0;
+        worked += posted && (self.wait_status() == IBV_WC_SUCCESS);
+    }
+    return worked;
+}
+
 uint64_t send_many(endpoint &self, uint32_t length, uint32_t count)
 {
     uint64_t worked = 0;
@@ -104,6 +115,28 @@ uint64_t send_many(endpoint &self, uint32_t length, uint32_t count)
         worked += (self.send(length) == 0) && (self.wait_status() == IBV_WC_SUCCESS);
     }
     return worked;
+}
+
+int create_objects(endpoint &self)
+{
+    if (verbs().alloc_pd(self.context) == nullptr) {
+        return errno;
+    }
+    if (verbs().create_cq(self.context, 16, nullptr, nullptr, 0) == nullptr) {
+        return errno;
+    }
+    ibv_qp_init_attr attr{};
+    attr.send_cq = attr.recv_cq = self.cq;
+    attr.qp_type                = IBV_QPT_RC;
+    return (verbs().create_qp(self.pd, &attr) == nullptr) ? errno : 0;
+}
+
+int listed_devices()
+{
+    int count         = -1;
+    ibv_device **list = verbs().get_device_list(&count);
+    verbs().free_device_list(list);
+    return count;
 }
 
 // Takes the arguments of a command off the socket, in order.
@@ -204,6 +237,12 @@ void obey(endpoint &self, int socket, char command)
     case 'q':
         put(socket, static_cast<int>(self.state()));
         break;
+    case 'O':
+        put(socket, create_objects(self));
+        break;
+    case '#':
+        put(socket, listed_devices());
+        break;
     case 'x': {
         uint64_t offset  = next;
         uint32_t changes = next;
@@ -228,6 +267,13 @@ void obey(endpoint &self, int socket, char command)
         uint32_t length = next;
         uint32_t count  = next;
         put(socket, send_many(self, length, count));
+        break;
+    }
+    case 'i': {
+        address target  = next;
+        uint32_t length = next;
+        uint32_t count  = next;
+        put(socket, write_many(self, target, length, count));
         break;
     }
     default:
