@@ -100,8 +100,8 @@ void queue_pair::launch_new()
     if (static_cast<int32_t>(m_launched - m_executed) < 0) {
         m_launched = m_executed;
     }
-    while ((m_launched != m_posted) && (state() == IBV_QPS_RTS) && is_modelled(stored(m_launched).wr) &&
-           launch(stored(m_launched))) {
+    while ((m_launched != m_posted) && (state() == IBV_QPS_RTS) &&
+           is_modelled(stored(m_launched).wr) && launch(stored(m_launched))) {
         ++m_launched;
     }
 }
