@@ -52,6 +52,10 @@ endpoint::endpoint(const options &wanted) : setup(wanted)
     const site &here   = where_we_are();
     context = open_device(setup.servant ? here.servants_device : here.own_device);
     must(context != nullptr, "open_device");
+    if (!here.soft) {
+        setup.timeout = static_cast<uint8_t>(setup.timeout +
+                                             4); // real ones take time to answer
+    }
     // A test that waits for an event must not wait for ever.
     fcntl(context->async_fd, F_SETFL, O_NONBLOCK);
 
