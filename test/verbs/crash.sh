@@ -16,15 +16,19 @@ if [ "${SOFTRDMA_TEST_ALL:-no}" = yes ]; then kills=10000 limit=7200; fi
 seed=${SOFTRDMA_TEST_SEED:-$((RANDOM * 32768 + RANDOM + 1))}
 echo "# SOFTRDMA_TEST_SEED=$seed"
 
-# Whatever was killed, the registry is the only thing that stays, and no larger.
-nothing_left() {
-    local files=(/dev/shm/softrdma*-"$SOFTRDMA_DOMAIN")
-    printf '%s\n' "${files[@]}"
-    [ ${#files[@]} = 1 ] && [ "$(stat -c %s "${files[0]}")" -lt 4000000 ]
-}
+# What is in shared memory, with its size in bytes.
+in_memory() { stat -c '%n %s' /dev/shm/softrdma*-"$SOFTRDMA_DOMAIN"; }
 
+# Whatever is killed, the registry is the only thing that stays, and no larger than the first process made it.
+"$program" --kills 0 --messages 5 >"$BE_TMP/first" 2>&1
+before=$(in_memory)
 be_case "$kills kills of one of four" "$limit" "$program" --kills "$kills" --seed "$seed"
 be_case "64 processes, all to all" 200 "$program" --workers 64 --kills 0 --messages 5 --seed "$seed"
 be_case "1026 queue pairs in a process" 100 "$program" --pairs 342 --kills 2 --messages 5 --seed "$seed"
-if nothing_left >"$BE_TMP/left"; then be_pass "nothing left"; else be_fail "nothing left" "$BE_TMP/left"; fi
+in_memory >"$BE_TMP/left"
+if [ "$(wc -l <"$BE_TMP/left")" = 1 ] && [ "$(cat "$BE_TMP/left")" = "$before" ]; then
+    be_pass "nothing left"
+else
+    be_fail "nothing left" "$BE_TMP/left"
+fi
 be_finish
