@@ -18,7 +18,7 @@ struct counted : connected {
 
 } // namespace
 
-BOOST_AUTO_TEST_SUITE(counter)
+BOOST_AUTO_TEST_SUITE(counter, *boost::unit_test::precondition(on_software_device))
 
 BOOST_AUTO_TEST_CASE(messages_count_at_both_ends)
 {

@@ -44,7 +44,7 @@ constexpr uint32_t kib = 1024;
 
 } // namespace
 
-BOOST_AUTO_TEST_SUITE(fabric)
+BOOST_AUTO_TEST_SUITE(fabric, *boost::unit_test::precondition(on_software_device))
 
 BOOST_AUTO_TEST_CASE(an_acknowledgement_takes_both_ways)
 {

@@ -5,15 +5,19 @@
 
 #include "softrdma/cli/domain.h"
 
+#include <boost/test/unit_test.hpp>
 #include <map>
 #include <string>
 #include <sys/types.h>
 
 namespace softtest {
 
+// A precondition of tests that need more than verbs.
+boost::test_tools::assertion_result on_software_device(boost::unit_test::test_unit_id);
+
 softrdma::cli::domain &test_domain();
 
-// Counters of softrdma0 of one process, and what they grew by since this was made.
+// Counters of the port that this process, or a servant, uses, and what they grew by since this was made.
 class port_watch {
 public:
     explicit port_watch(pid_t pid);
@@ -30,11 +34,12 @@ public:
 
 private:
     pid_t m_pid;
+    uint32_t m_device;
     softrdma::port_shared *m_port;
     std::map<std::string, uint64_t> m_before;
 };
 
-// The sum over all processes that ever were there.
+// The sum of the servants' device over all processes that ever were there.
 uint64_t device_total(const std::string &name);
 
 } // namespace softtest
