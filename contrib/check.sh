@@ -120,7 +120,7 @@ stage_sanitize() {
     suite sanitizers "$tree" 1200 "$(make -s -C "$tree" print-tests FILTER_OUT='%.sh')"
 }
 
-stage_rxe() { counted rxe 1000 test/rxe/run.sh; }
+stage_rxe() { counted rxe 1400 test/rxe/run.sh; }
 
 stage_install() { counted install 600 test/install/run.sh; }
 

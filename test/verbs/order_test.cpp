@@ -115,7 +115,7 @@ BOOST_AUTO_TEST_CASE(retries_are_as_many_as_were_asked_for)
     BOOST_REQUIRE_EQUAL(pair.self.send(8), 0);
     BOOST_TEST(pair.self.wait_status() == IBV_WC_RNR_RETRY_EXC_ERR);
     double took = now_ms() - start;
-    BOOST_TEST(took >= 2 * 163.8);
+    BOOST_TEST(took >= 2 * 160.0); // a kernel counts in ticks of up to 4 ms
     BOOST_TEST(took < 3 * 163.8);
 }
 
