@@ -2,7 +2,8 @@
 
 check_PROGRAMS += test/verbs/softrdma_test test/verbs/crash/crash_test
 TESTS          += test/verbs/softrdma_test test/verbs/crash.sh test/verbs/devices.sh \
-	test/verbs/pingpong.sh test/verbs/perftest.sh test/verbs/pyverbs.sh test/verbs/cli.sh
+	test/verbs/pingpong.sh test/verbs/perftest.sh test/verbs/pyverbs.sh test/verbs/cli.sh \
+	test/verbs/ucx.sh
 
 test_verbs_softrdma_test_SOURCES = \
 	test/verbs/address_test.cpp \
@@ -62,6 +63,7 @@ test_verbs_crash_crash_test_LDADD    = -ldl -lpthread
 
 EXTRA_DIST += \
 	test/verbs/cli.sh \
+	test/verbs/ucx.sh \
 	test/verbs/crash.sh \
 	test/verbs/devices.sh \
 	test/verbs/pair.sh \
