@@ -63,7 +63,8 @@ variants() {
     echo "-Q 1"
     echo "-l 8"
     echo "-t 1"
-    [ "$test" != send ] || [ "$service" = UC ] || echo "--use-srq -q 8 -b"
+    # Datagrams are lost when eight queue pairs send as much as the queue they share was given for one.
+    [ "$test" != send ] || [ "$service" != RC ] || echo "--use-srq -q 8 -b"
 }
 
 everything() {
