@@ -38,8 +38,8 @@ boost/        src/control
 flatbuffers/  src/control
 sodium        src/control src/engine
 fmt/          src/engine src/adapter src/tools
-CLI/          src/tools
-nlohmann/     src/tools
+CLI/          src/tools test/sim
+nlohmann/     src/tools test/sim
 '
 
 list_files() {
