@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What the receive pool grants, to whom and when: rules 1 to 6 of receive_pool.hpp.
+// What the receive pool grants, to whom and when: rules 1 to 7 of receive_pool.hpp.
 
 #include "core/receive_pool.hpp"
 
@@ -142,6 +142,9 @@ void ReceivePool::serve()
         }
     }
     serve_shares();
+    if (!m_parked.empty() || !m_short.empty()) {
+        reclaim();
+    }
 }
 
 void ReceivePool::serve_floor(uint32_t index)
@@ -159,6 +162,27 @@ void ReceivePool::serve_request(uint32_t index)
     grant(index, std::min({m_config.quantum, open, request_allowance(peer)}));
     if (m_parked.contains(index)) {
         answer(index);
+    }
+}
+
+/* Rule 7. Amortised over arrivals: each makes a peer a holder once. */
+void ReceivePool::reclaim()
+{
+    constexpr uint32_t at_once = 8; /* revokes under way */
+
+    while ((m_revoking < at_once) && !m_holders.empty()) {
+        uint32_t index = m_holders.front();
+        Peer &peer     = m_peers[index];
+
+        if (peer.period + 1 >= m_period) {
+            break; /* still active */
+        }
+        m_holders.erase(index);
+        if (!peer.revoking && (outstanding_of(peer) > peer.floor)) {
+            peer.revoking = true;
+            ++m_revoking;
+            m_revokes.push_back(index);
+        }
     }
 }
 

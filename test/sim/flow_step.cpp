@@ -16,15 +16,19 @@ using core::Flow;
 
 namespace {
 
-constexpr const char *names[] = {"join",     "leave",       "hello",     "admit",
-                                 "stamp",    "blocked",     "cell",      "answered",
-                                 "arrival",  "reposted",    "request",   "told",
-                                 "cell_due", "bulk_queued", "next_bulk", "bulk_done",
-                                 "tick",     "drain"};
+constexpr const char *names[] = {"join",          "leave",        "hello",
+                                 "admit",         "stamp",        "blocked",
+                                 "cell",          "answered",     "arrival",
+                                 "reposted",      "request",      "told",
+                                 "cell_due",      "bulk_queued",  "next_bulk",
+                                 "stamp_bulk",    "bulk_done",    "read_done",
+                                 "bytes_arrived", "byte_request", "revoked",
+                                 "bytes_revoked", "given_back",   "bytes_given_back",
+                                 "tick",          "drain"};
 
 static_assert(std::size(names) == Step::calls);
 
-constexpr std::string_view header = "be-flow-trace-1";
+constexpr std::string_view magic = "be-flow-trace-2";
 
 uint64_t pair(uint32_t low, uint32_t high)
 {
@@ -43,8 +47,7 @@ uint64_t hello(Flow &flow, uint32_t peer)
 {
     uint64_t word = 0;
 
-    core::store_cell(&word, flow.cell(peer));
-    flow.told(peer);
+    core::store_cell(&word, flow.take_cell(peer));
     return word;
 }
 
@@ -63,15 +66,20 @@ uint64_t apply(Flow &flow, const Step &step, Actions &actions)
     case Step::hello:
         return hello(flow, step.peer);
     case Step::admit:
-        return flow.admit_message(step.peer);
+        return flow.admit_message(step.peer, value);
     case Step::stamp:
         return stamp(flow, step.peer);
     case Step::blocked:
-        flow.blocked(step.peer, value, step.now, actions);
+        flow.blocked(step.peer,
+                     {.small = value,
+                      .large = static_cast<uint32_t>(step.value >> 32),
+                      .first = static_cast<uint32_t>(step.extra),
+                      .all   = step.extra >> 32},
+                     step.now, actions);
         break;
     case Step::cell:
-        return flow.credit_update(step.peer, core::load_cell(&step.value).messages,
-                                  step.now, actions);
+        return flow.credit_update(step.peer, core::load_cell(&step.value), step.now,
+                                  actions);
     case Step::answered:
         return flow.answered(step.peer, value, step.now, actions);
     case Step::arrival:
@@ -90,16 +98,40 @@ uint64_t apply(Flow &flow, const Step &step, Actions &actions)
     case Step::cell_due:
         return flow.cell_due(step.peer);
     case Step::bulk_queued:
-        flow.bulk_queued(step.peer, step.value);
+        flow.bulk_queued(step.peer, step.value, static_cast<core::BulkKind>(step.extra),
+                         step.now, actions);
         break;
     case Step::next_bulk: {
         core::BulkGrant grant = flow.next_bulk(step.now);
 
-        return grant ? pair(grant.peer, grant.bytes) : 0;
+        return grant ? pair(grant.bytes,
+                            2 * grant.peer + static_cast<unsigned>(grant.kind)) :
+                       0;
     }
+    case Step::stamp_bulk:
+        return core::decode_notice(core::encode(flow.stamp_bulk(step.peer)))->value;
     case Step::bulk_done:
         flow.bulk_done(step.peer, step.value);
+        flow.drain(actions);
         break;
+    case Step::read_done:
+        flow.read_done(step.peer, step.value, step.now, actions);
+        break;
+    case Step::bytes_arrived:
+        return flow.bytes_arrived(step.peer, value, step.now, actions);
+    case Step::byte_request:
+        flow.byte_request(step.peer, value, step.now, actions);
+        break;
+    case Step::revoked:
+        flow.revoked(step.peer, value, step.now, actions);
+        break;
+    case Step::bytes_revoked:
+        flow.bytes_revoked(step.peer, value, step.now, actions);
+        break;
+    case Step::given_back:
+        return flow.given_back(step.peer, value, step.now, actions);
+    case Step::bytes_given_back:
+        return flow.bytes_given_back(step.peer, value, step.now, actions);
     case Step::tick:
         flow.tick(step.now, actions);
         break;
@@ -114,11 +146,16 @@ uint64_t apply(Flow &flow, const Step &step, Actions &actions)
 void write_config(std::ostream &out, const core::FlowConfig &config)
 {
     const core::ReceivePoolConfig &pool = config.pool;
+    const core::BytePoolConfig &bytes   = config.bytes;
 
-    out << header << ' ' << pool.capacity << ' ' << pool.max_capacity << ' ' << pool.floor
+    out << magic << ' ' << pool.capacity << ' ' << pool.max_capacity << ' ' << pool.floor
         << ' ' << pool.quantum << ' ' << pool.share_cap << ' ' << pool.max_peers << ' '
-        << pool.first_total << ' ' << config.window.port << ' ' << config.window.peer
-        << ' ' << config.window.quantum << ' ' << config.active_ns << '\n';
+        << pool.revoke << ' ' << pool.first_total << ' ' << config.window.port << ' '
+        << config.window.peer << ' ' << config.window.quantum << ' ' << bytes.unit << ' '
+        << bytes.quantum << ' ' << bytes.run << ' ' << bytes.bonus << ' ' << bytes.late
+        << ' ' << bytes.least_bonus << ' ' << bytes.loop_ns << ' ' << bytes.unit_ps << ' '
+        << bytes.active_ns << ' ' << bytes.suspect_ns << ' ' << bytes.first_total << ' '
+        << config.small_message << ' ' << config.active_ns << '\n';
 }
 
 void write_step(std::ostream &out, const Step &step, uint64_t result,
@@ -138,19 +175,23 @@ core::FlowConfig read_config(std::istream &in)
 {
     core::FlowConfig config;
     core::ReceivePoolConfig &pool = config.pool;
-    std::string line, magic;
+    core::BytePoolConfig &bytes   = config.bytes;
+    std::string line, word;
 
     std::getline(in, line);
 
     std::istringstream fields(line);
 
-    if (!(fields >> magic >> pool.capacity >> pool.max_capacity >> pool.floor >>
-          pool.quantum >> pool.share_cap >> pool.max_peers >> pool.first_total >>
-          config.window.port >> config.window.peer >> config.window.quantum >>
-          config.active_ns) ||
-        (magic != header)) {
+    if (!(fields >> word >> pool.capacity >> pool.max_capacity >> pool.floor >>
+          pool.quantum >> pool.share_cap >> pool.max_peers >> pool.revoke >>
+          pool.first_total >> config.window.port >> config.window.peer >>
+          config.window.quantum >> bytes.unit >> bytes.quantum >> bytes.run >>
+          bytes.bonus >> bytes.late >> bytes.least_bonus >> bytes.loop_ns >>
+          bytes.unit_ps >> bytes.active_ns >> bytes.suspect_ns >> bytes.first_total >>
+          config.small_message >> config.active_ns) ||
+        (word != magic)) {
         throw std::runtime_error("line 1: '" + line + "' is no configuration, expected " +
-                                 std::string(header) + " and 11 numbers");
+                                 std::string(magic) + " and 24 numbers");
     }
     return config;
 }

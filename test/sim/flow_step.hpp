@@ -26,9 +26,9 @@ struct Step {
         join, /* result: peer */
         leave,
         hello, /* result: the cell to tell in the handshake; counts as told */
-        admit, /* result: 1 when admitted */
+        admit, /* value: bytes; result: 1 when admitted */
         stamp, /* result: sequence number and total granted */
-        blocked, /* value: messages queued */
+        blocked, /* value: small and large messages, extra: charges of first and all */
         cell, /* value: the peer's cell as it is now */
         answered, /* value: messages total */
         arrival, /* value: granted, extra: seq; result: verdict */
@@ -36,9 +36,17 @@ struct Step {
         request, /* value: the notice's */
         told,
         cell_due,
-        bulk_queued, /* value: bytes */
-        next_bulk, /* result: peer and bytes */
+        bulk_queued, /* value: bytes, extra: kind */
+        next_bulk, /* result: bytes, kind and peer */
+        stamp_bulk, /* result: value of the notice */
         bulk_done, /* value: bytes */
+        read_done, /* value: bytes */
+        bytes_arrived, /* value: bytes; result: 1 when there was credit */
+        byte_request, /* value: the notice's */
+        revoked, /* value: the notice's */
+        bytes_revoked,
+        given_back,
+        bytes_given_back,
         tick,
         drain,
         calls

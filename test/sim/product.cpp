@@ -13,12 +13,28 @@ using core::Action;
 using core::Actions;
 using core::Notice;
 
+namespace {
+
+constexpr uint32_t small_message = core::FlowConfig{}.small_message;
+
+} // namespace
+
 core::FlowConfig Product::flow_config(const PolicyConfig &config)
 {
     core::FlowConfig flow;
 
     flow.pool.capacity     = config.receives;
     flow.pool.max_capacity = 2 * config.receives;
+    flow.pool.revoke       = true;
+    flow.bytes             = core::BytePoolConfig::derive(config.gbps,
+                                                          static_cast<uint64_t>(config.loop /
+                                                                    nanosecond));
+
+    uint64_t path = static_cast<uint64_t>(config.path_bytes());
+
+    flow.window = {.port    = path * 3 / 2,
+                   .peer    = path * 3 / 2,
+                   .quantum = flow.bytes.quantum * flow.bytes.unit};
     return flow;
 }
 
@@ -55,6 +71,7 @@ uint64_t Product::run(Step::Call call, uint32_t peer, uint64_t value, uint64_t e
             run(Step::drain);
         }
     }
+    arm_timer();
     return result;
 }
 
@@ -65,17 +82,25 @@ void Product::execute(const Action &action)
         run(Step::reposted, core::no_peer, action.value);
         return;
     }
+    if (action.kind == Action::pump_bulk) {
+        pump_bulk();
+        return;
+    }
     if (!m_flow.member(action.peer)) {
         return;
     }
 
     Link link = m_peers[action.peer].link;
 
-    switch (action.kind) {
-    case Action::answer_request:
+    auto notify = [&](Notice::Kind kind) {
         ++m_counters.notices;
         m_world.nic().control(link, PacketType::notice,
-                              core::encode(Notice{Notice::grant, action.value}));
+                              core::encode(Notice{kind, action.value}));
+    };
+
+    switch (action.kind) {
+    case Action::answer_request:
+        notify(Notice::grant);
         run(Step::told, action.peer);
         break;
     case Action::write_cell:
@@ -85,15 +110,35 @@ void Product::execute(const Action &action)
         }
         break;
     case Action::send_request:
-        ++m_counters.notices;
-        m_world.nic().control(link, PacketType::notice,
-                              core::encode(Notice{Notice::request, action.value}));
+        notify(Notice::request);
+        break;
+    case Action::send_byte_request:
+        notify(Notice::byte_request);
+        break;
+    case Action::send_revoke:
+        ++m_counters.revokes;
+        notify(Notice::revoke);
+        break;
+    case Action::send_byte_revoke:
+        ++m_counters.revokes;
+        notify(Notice::byte_revoke);
+        break;
+    case Action::send_return:
+        notify(Notice::give_back);
+        break;
+    case Action::send_byte_return:
+        notify(Notice::byte_return);
+        break;
+    case Action::suspect:
+        ++m_counters.suspects;
+        m_world.give_up(link);
         break;
     case Action::resume:
         dispatch(action.peer);
         break;
     case Action::return_credit: /* nothing is ever cancelled here */
     case Action::post_receives:
+    case Action::pump_bulk:
         break;
     }
 }
@@ -137,9 +182,19 @@ void Product::leave(Link link)
     }
 }
 
-uint32_t Product::messages_of(int64_t bytes) const
+/* Of its next message. */
+uint64_t Product::segment_charge(const Piece &piece) const
 {
-    return static_cast<uint32_t>((bytes + m_config.segment - 1) / m_config.segment);
+    return m_flow.charge(static_cast<uint64_t>(std::min(piece.left, m_config.segment)));
+}
+
+void Product::count_large(Peer &peer, int64_t bytes)
+{
+    for (; bytes > 0; bytes -= m_config.segment) {
+        ++peer.large_messages;
+        peer.large_charge += m_flow.charge(
+                static_cast<uint64_t>(std::min(bytes, m_config.segment)));
+    }
 }
 
 void Product::submit(Link link, uint32_t flow, int64_t bytes, Operation operation)
@@ -149,12 +204,18 @@ void Product::submit(Link link, uint32_t flow, int64_t bytes, Operation operatio
     Piece piece{flow, bytes, operation};
 
     if (operation == Operation::send) {
-        (bytes < m_config.segment ? peer.small : peer.large).push(piece);
-        peer.queued += messages_of(bytes);
+        if (bytes <= small_message) {
+            peer.small.push(piece);
+        } else {
+            peer.large.push(piece);
+            count_large(peer, bytes);
+        }
         dispatch(index);
     } else {
-        peer.bulk.push(piece);
-        run(Step::bulk_queued, index, static_cast<uint64_t>(bytes));
+        unsigned kind = (operation == Operation::read);
+
+        peer.bulk[kind].push(piece);
+        run(Step::bulk_queued, index, m_flow.charge(static_cast<uint64_t>(bytes)), kind);
         pump_bulk();
     }
 }
@@ -167,7 +228,7 @@ bool Product::send_some(uint32_t index, Fifo<Piece> &queue)
         Piece &piece  = queue.front();
         int64_t bytes = std::min(piece.left, m_config.segment);
 
-        if (run(Step::admit, index) == 0) {
+        if (run(Step::admit, index, static_cast<uint64_t>(bytes)) == 0) {
             return false;
         }
 
@@ -180,7 +241,10 @@ bool Product::send_some(uint32_t index, Fifo<Piece> &queue)
 
         message.tag[0] = static_cast<uint32_t>(stamp);
         message.tag[1] = static_cast<uint32_t>(stamp >> 32);
-        --peer.queued;
+        if (&queue == &peer.large) {
+            --peer.large_messages;
+            peer.large_charge -= segment_charge(piece);
+        }
         piece.left -= bytes;
         if (piece.left == 0) {
             queue.pop();
@@ -193,41 +257,62 @@ bool Product::send_some(uint32_t index, Fifo<Piece> &queue)
 void Product::dispatch(uint32_t index)
 {
     Peer &peer = m_peers[index];
+    bool done  = send_some(index, peer.small);
 
-    if (!send_some(index, peer.small) || !send_some(index, peer.large)) {
-        run(Step::blocked, index, peer.queued);
+    done &= send_some(index, peer.large);
+    if (!done) {
+        uint64_t first = peer.large.empty() ? 0 : segment_charge(peer.large.front());
+
+        run(Step::blocked, index,
+            peer.small.size() | (uint64_t{peer.large_messages} << 32),
+            first | (peer.large_charge << 32));
     }
+    pump_bulk();
 }
 
 void Product::pump_bulk()
 {
+    bool posted = false;
+
     while (uint64_t grant = run(Step::next_bulk)) {
-        post_bulk(static_cast<uint32_t>(grant), grant >> 32);
+        uint32_t channel = static_cast<uint32_t>(grant >> 32);
+
+        post_bulk({.peer  = channel / 2,
+                   .bytes = static_cast<uint32_t>(grant),
+                   .kind  = static_cast<core::BulkKind>(channel % 2)});
+        posted = true;
+    }
+    if (posted) {
+        run(Step::drain);
     }
 }
 
-void Product::post_bulk(uint32_t index, uint64_t bytes)
+void Product::post_bulk(const core::BulkGrant &grant)
 {
-    Peer &peer = m_peers[index];
+    Peer &peer         = m_peers[grant.peer];
+    Fifo<Piece> &queue = peer.bulk[static_cast<unsigned>(grant.kind)];
 
-    while (bytes != 0) {
-        Piece &piece  = peer.bulk.front();
-        uint32_t part = static_cast<uint32_t>(std::min<int64_t>(piece.left, bytes));
+    for (uint64_t left = grant.bytes; left != 0;) {
+        Piece &piece  = queue.front();
+        uint32_t part = static_cast<uint32_t>(std::min<int64_t>(piece.left, left));
         bool last     = (piece.left == part);
 
-        if (piece.operation == Operation::read) {
+        if (grant.kind == core::BulkKind::read) {
             m_world.nic().read(peer.link, piece.flow, part, last);
         } else {
-            m_world.nic().post({.link   = peer.link,
-                                .flow   = piece.flow,
-                                .bytes  = part,
-                                .opcode = Opcode::write,
-                                .last   = last});
+            Message message{.link   = peer.link,
+                            .flow   = piece.flow,
+                            .bytes  = part,
+                            .opcode = Opcode::write,
+                            .last   = last};
+
+            message.tag[0] = static_cast<uint32_t>(run(Step::stamp_bulk, grant.peer));
+            m_world.nic().post(message);
         }
         piece.left -= part;
-        bytes -= part;
+        left -= m_flow.charge(part);
         if (last) {
-            peer.bulk.pop();
+            queue.pop();
         }
     }
 }
@@ -239,27 +324,43 @@ void Product::arrived(Link link, const Message &message)
     if (found == m_index.end()) {
         return;
     }
+
+    uint32_t peer = found->second;
+    bool covered  = true;
+
     if (message.opcode == Opcode::read_response) {
-        run(Step::bulk_done, found->second, message.bytes);
-        pump_bulk();
-    } else if (message.opcode == Opcode::send) {
+        run(Step::read_done, peer, m_flow.charge(message.bytes));
+    } else if (message.opcode == Opcode::write) {
+        run(Step::byte_request, peer, message.tag[0]);
+        covered = run(Step::bytes_arrived, peer, message.bytes) != 0;
+    } else {
         auto verdict = static_cast<core::Verdict>(
-                run(Step::arrival, found->second, message.tag[1], message.tag[0]));
+                run(Step::arrival, peer, message.tag[1], message.tag[0]));
 
         if (verdict != core::Verdict::in_order) {
             throw Broken("a message was not taken as in order");
         }
+        if (message.bytes > small_message) {
+            covered = run(Step::bytes_arrived, peer, message.bytes) != 0;
+        }
+    }
+    if (!covered) {
+        throw Broken("bytes arrived without credit");
     }
     m_counters.max_messages = std::max<uint64_t>(m_counters.max_messages,
                                                  m_flow.pool().outstanding());
+    m_counters.max_bytes    = std::max<uint64_t>(m_counters.max_bytes,
+                                              m_flow.bytes().outstanding() *
+                                                      uint64_t{256});
 }
 
 void Product::acked(const Message &message)
 {
     auto found = m_index.find(message.link);
 
-    if ((found != m_index.end()) && (message.opcode == Opcode::write)) {
-        run(Step::bulk_done, found->second, message.bytes);
+    if ((found != m_index.end()) &&
+        ((message.opcode == Opcode::write) || (message.bytes > small_message))) {
+        run(Step::bulk_done, found->second, m_flow.charge(message.bytes));
         pump_bulk();
     }
 }
@@ -276,15 +377,42 @@ void Product::control(Link link, const Packet &packet)
         return;
     }
 
-    auto notice = core::decode_notice(static_cast<uint32_t>(packet.value));
+    on_notice(found->second, *core::decode_notice(static_cast<uint32_t>(packet.value)));
+}
 
-    if (notice->kind == Notice::request) {
-        run(Step::request, found->second, notice->value);
-    } else {
-        uint32_t total = core::Serial<core::notice_value_bits>::widen(
-                m_flow.stats(found->second).credit_granted, notice->value);
+void Product::on_notice(uint32_t peer, const Notice &notice)
+{
+    bool good = true;
 
-        run(Step::answered, found->second, total);
+    switch (notice.kind) {
+    case Notice::request:
+        run(Step::request, peer, notice.value);
+        break;
+    case Notice::grant:
+        run(Step::answered, peer,
+            core::Serial<core::notice_value_bits>::widen(
+                    m_flow.stats(peer).credit_granted, notice.value));
+        break;
+    case Notice::byte_request:
+        run(Step::byte_request, peer, notice.value);
+        break;
+    case Notice::revoke:
+        run(Step::revoked, peer, notice.value);
+        break;
+    case Notice::byte_revoke:
+        run(Step::bytes_revoked, peer, notice.value);
+        break;
+    case Notice::give_back:
+        good = run(Step::given_back, peer, notice.value) != 0;
+        break;
+    case Notice::byte_return:
+        good = run(Step::bytes_given_back, peer, notice.value) != 0;
+        break;
+    case Notice::bulk: /* comes with data */
+        break;
+    }
+    if (!good) {
+        throw Broken("a peer gave back what it did not hold");
     }
 }
 
@@ -298,12 +426,25 @@ void Product::timer()
     run(Step::tick);
 }
 
+/* No sooner than a program that polls would look. */
+void Product::arm_timer()
+{
+    uint64_t due = m_flow.tick_due_ns();
+
+    if (due != ~uint64_t{0}) {
+        m_world.set_timer(m_host, std::max(static_cast<Time>(due) * nanosecond,
+                                           m_world.now() + microsecond));
+    }
+}
+
 DriverCounters Product::counters() const
 {
     DriverCounters counters = m_counters;
     core::FlowStats stats   = m_flow.stats();
 
     counters.stall_ns[0] = stats.credit_stall.ns;
+    counters.stall_ns[1] = stats.bytes_stall.ns;
+    counters.late        = stats.late;
     counters.stall_ns[2] = stats.window_stall.ns;
     return counters;
 }

@@ -46,8 +46,9 @@ private:
         Link link = nothing;
         Fifo<Piece> small; /* messages that fit one segment may overtake */
         Fifo<Piece> large;
-        Fifo<Piece> bulk; /* writes and reads */
-        uint32_t queued = 0; /* messages */
+        Fifo<Piece> bulk[2]; /* by core::BulkKind */
+        uint32_t large_messages = 0; /* in `large` */
+        uint64_t large_charge   = 0; /* of them, bytes */
     };
 
     static core::FlowConfig flow_config(const PolicyConfig &config);
@@ -60,8 +61,11 @@ private:
     void dispatch(uint32_t peer);
     bool send_some(uint32_t peer, Fifo<Piece> &queue);
     void pump_bulk();
-    void post_bulk(uint32_t peer, uint64_t bytes);
-    uint32_t messages_of(int64_t bytes) const;
+    void post_bulk(const core::BulkGrant &grant);
+    void arm_timer();
+    uint64_t segment_charge(const Piece &piece) const;
+    void count_large(Peer &peer, int64_t bytes);
+    void on_notice(uint32_t peer, const core::Notice &notice);
 
     uint32_t peer_of(Link link) const
     {

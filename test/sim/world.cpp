@@ -100,6 +100,13 @@ void World::declare_dead(uint32_t host)
     }
 }
 
+void World::give_up(Link link)
+{
+    if (m_nic.dead(m_nic.destination(link))) {
+        m_hosts[host_of(link)].driver->leave(link);
+    }
+}
+
 void World::stop_application(uint32_t host, bool stop)
 {
     m_hosts[host].stopped = stop;

@@ -73,8 +73,9 @@ public:
     /* Everybody hears that it is dead. */
     void declare_dead(uint32_t host);
 
-    /* Gives up a connection: both ends forget it and, if both live, connect anew. */
-    void reconnect(Link link);
+    /* The policy suspects that the peer is dead. It forgets it if so; one that lives would
+     * connect again and go on, which is not modelled: it keeps what it has. */
+    void give_up(Link link);
 
     /* The host's application stops taking messages, or goes on. */
     void stop_application(uint32_t host, bool stop);
