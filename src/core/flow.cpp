@@ -397,7 +397,7 @@ void Flow::drain_credit(Actions &actions)
             break;
         }
         ++m_peers[index].counters.revokes;
-        actions.push({Action::send_revoke, index, m_pool.floor(index)});
+        actions.push({Action::send_revoke, index, m_pool.kept(index)});
     }
 }
 

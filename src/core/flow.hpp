@@ -400,6 +400,7 @@ private:
     void settle_return(uint32_t index);
     void drain_credit(Actions &actions);
     void update_bulk_active(Peer &peer);
+    void resume_window_waits();
     std::array<IndexList *, 11> lists();
     FlowCounters counters(uint32_t index) const;
 

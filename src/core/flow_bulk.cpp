@@ -17,6 +17,16 @@ void Flow::update_bulk_active(Peer &peer)
         peer.bulk_active = active;
         m_bulk_peers += active ? 1 : -1;
         m_port.set_active(m_bulk_peers);
+        if (!active) { /* the others' parts of the port have grown */
+            resume_window_waits();
+        }
+    }
+}
+
+void Flow::resume_window_waits()
+{
+    while (!m_window_waits.empty()) {
+        m_resumes.push_back(m_window_waits.pop_front());
     }
 }
 
@@ -163,9 +173,7 @@ void Flow::bulk_done(uint32_t index, uint64_t bytes)
         }
     }
     update_bulk_active(peer);
-    while (!m_window_waits.empty()) {
-        m_resumes.push_back(m_window_waits.pop_front());
-    }
+    resume_window_waits();
 }
 
 void Flow::read_done(uint32_t index, uint64_t bytes, uint64_t now_ns, Actions &actions)

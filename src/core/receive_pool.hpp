@@ -53,7 +53,8 @@
 // may have run out of what it knows (cell_due), so no sender waits on credit it has.
 //
 //   7. When somebody waits, or lacks its share, standing credit beyond floors of the
-//      longest idle peers is called back (REVOKE), if so configured; peers then have
+//      longest idle peers, and what active ones hold beyond twice their share, is called
+//      back (REVOKE), if so configured; peers then have
 //      their share from the start. No progress depends on it: rule 3 bounds what stands.
 //
 // Peers are trusted to be honest, not to be correct: more arrivals
@@ -125,6 +126,11 @@ public:
      * changed but that it may be asked again, when it does not hold as much. */
     bool on_returned(uint32_t peer, uint32_t total);
 
+    uint32_t kept(uint32_t peer) const
+    {
+        return m_peers[peer].keep;
+    }
+
     uint32_t given_back(uint32_t peer) const
     {
         return m_peers[peer].returned;
@@ -169,7 +175,7 @@ public:
     /* A peer for which cell_due() holds, once until told(); `none`. */
     uint32_t next_cell();
 
-    /* A peer that is to give back all but its floor; `none`. */
+    /* A peer that is to give back all but kept(); `none`. */
     uint32_t next_revoke()
     {
         return m_revokes.pop_front();
@@ -239,6 +245,7 @@ private:
         uint32_t demand   = 0;
         uint32_t told     = 0;
         uint32_t returned = 0;
+        uint32_t keep     = 0; /* of the last revoke */
         uint64_t period   = 0; /* latest period with an arrival */
         uint8_t floor     = 0;
         bool member       = false;

@@ -165,20 +165,26 @@ void ReceivePool::serve_request(uint32_t index)
     }
 }
 
-/* Rule 7. Amortised over arrivals: each makes a peer a holder once. */
+/* Rule 7: all but the floor of an idle peer, all but the share of one that has much
+ * more. Few are looked at at a time, the longest silent first. */
 void ReceivePool::reclaim()
 {
     constexpr uint32_t at_once = 8; /* revokes under way */
+    constexpr int looked_at    = 4;
 
-    while ((m_revoking < at_once) && !m_holders.empty()) {
+    for (int i = 0; (i < looked_at) && (m_revoking < at_once) && !m_holders.empty();
+         ++i) {
         uint32_t index = m_holders.front();
         Peer &peer     = m_peers[index];
+        bool active    = peer.period + 1 >= m_period;
+        uint32_t keep  = active ? share_of(peer) : peer.floor;
 
-        if (peer.period + 1 >= m_period) {
-            break; /* still active */
-        }
         m_holders.erase(index);
-        if (!peer.revoking && (outstanding_of(peer) > peer.floor)) {
+        if (active) {
+            m_holders.push_back(index);
+        }
+        if (!peer.revoking && (outstanding_of(peer) > (active ? 2 * keep : keep))) {
+            peer.keep     = keep;
             peer.revoking = true;
             ++m_revoking;
             m_revokes.push_back(index);

@@ -39,6 +39,6 @@ test_sim_be_sim_SOURCES = \
 test_sim_be_sim_CPPFLAGS = $(AM_CPPFLAGS) $(CLI11_CFLAGS) $(JSON_CFLAGS)
 test_sim_be_sim_LDADD    = src/core/libbe_core.la
 
-TESTS      += test/sim/sim_test.sh
+TESTS      += test/sim/bounds_test.sh test/sim/sim_test.sh
 BENCHES    += test/sim/rate.sh
-EXTRA_DIST += test/sim/rate.sh test/sim/sim_test.sh
+EXTRA_DIST += test/sim/bounds_test.sh test/sim/rate.sh test/sim/sim_test.sh

@@ -146,7 +146,7 @@ Result Meter::result(int tag) const
     m_world.check();
     result.transfer_us = percentiles(std::move(load));
     result.victim_us   = percentiles(std::move(victims));
-    result.idle_us     = percentiles(std::move(idle)).p50;
+    result.idle_us     = percentiles(std::move(idle)).p99;
     result.pauses      = fabric.pauses;
     result.pause_us    = static_cast<double>(fabric.pause_time) / microsecond;
     result.rnr         = m_world.nic().rnr_naks();

@@ -218,6 +218,10 @@ void Network::disconnect(uint32_t leaf)
         side.messages.clear();
         side.notices.clear();
         ++side.life;
+    }
+    for (uint32_t index : {2 * leaf, 2 * leaf + 1}) {
+        Side &side = m_sides[index];
+
         on_flow(*side.node, [&](Actions &actions) {
             side.node->flow.leave(side.peer, m_now, actions);
         });
