@@ -41,4 +41,4 @@ test_sim_be_sim_LDADD    = src/core/libbe_core.la
 
 TESTS      += test/sim/bounds_test.sh test/sim/sim_test.sh
 BENCHES    += test/sim/rate.sh
-EXTRA_DIST += test/sim/bounds_test.sh test/sim/rate.sh test/sim/sim_test.sh
+EXTRA_DIST += test/sim/bounds_test.sh test/sim/rate.sh test/sim/sim_test.sh test/sim/table.sh
