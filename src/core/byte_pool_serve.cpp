@@ -86,12 +86,14 @@ bool BytePool::serve_one(uint64_t now_ns)
     const uint32_t limit   = (m_probes_left == 0) ? m_run : std::max(quantum, m_run / 2);
     const bool shorts      = !m_demands[short_demands].empty();
     const bool longs       = !m_demands[long_demands].empty();
-    const bool spare       = !shorts && !longs &&
-                       (m_account[1] + m_account[2] + quantum <= limit);
+    const bool nobody_else = !shorts && !longs;
+    const bool spare = nobody_else && (m_account[1] + m_account[2] + quantum <= limit);
+    /* All that runs is late: one that holds nothing must not wait for those that do. */
+    const bool stuck = nobody_else && !spare && (m_account[1] == 0);
     List list = long_demands;
 
     if (!m_demands[restricted].empty() &&
-        (spare || (m_account[2] + quantum <= m_config.late))) {
+        (spare || stuck || (m_account[2] + quantum <= m_config.late))) {
         list = restricted;
     } else if (shorts && (!longs || (m_shorts < shorts_in_a_row))) {
         list = short_demands;
@@ -112,6 +114,11 @@ bool BytePool::serve_one(uint64_t now_ns)
     if ((list == restricted) &&
         (spare ? over_cap(channel) : (!channel.late || (outstanding_of(channel) != 0)))) {
         unlist(index); /* again when something of it arrives */
+        return true;
+    }
+
+    if (stuck && (outstanding_of(channel) != 0)) { /* likewise */
+        unlist(index);
         return true;
     }
 

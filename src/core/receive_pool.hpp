@@ -53,7 +53,7 @@
 // may have run out of what it knows (cell_due), so no sender waits on credit it has.
 //
 //   7. When somebody waits, or lacks its share, standing credit beyond floors of the
-//      longest idle peers, and what active ones hold beyond twice their share, is called
+//      longest idle peers, and what active ones hold well beyond their share, is called
 //      back (REVOKE), if so configured; peers then have
 //      their share from the start. No progress depends on it: rule 3 bounds what stands.
 //
