@@ -90,7 +90,7 @@ bool BytePool::serve_one(uint64_t now_ns)
     const bool spare = nobody_else && (m_account[1] + m_account[2] + quantum <= limit);
     /* All that runs is late: one that holds nothing must not wait for those that do. */
     const bool stuck = nobody_else && !spare && (m_account[1] == 0);
-    List list = long_demands;
+    List list        = long_demands;
 
     if (!m_demands[restricted].empty() &&
         (spare || stuck || (m_account[2] + quantum <= m_config.late))) {

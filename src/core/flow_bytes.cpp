@@ -40,6 +40,7 @@ bool Flow::admit_message(uint32_t index, uint32_t bytes)
     update_bulk_active(peer);
     if (peer.bulk_queued[0] != 0) {
         m_scheduler.activate(writes_of(index));
+        settle_demand(index); /* it may have used what writes had asked for */
     }
     return true;
 }

@@ -183,7 +183,8 @@ void ReceivePool::reclaim()
         if (active) {
             m_holders.push_back(index);
         }
-        if (!peer.revoking && (outstanding_of(peer) > (active ? keep + keep / 8 : keep))) {
+        if (!peer.revoking &&
+            (outstanding_of(peer) > (active ? keep + keep / 8 : keep))) {
             peer.keep     = keep;
             peer.revoking = true;
             ++m_revoking;

@@ -267,6 +267,7 @@ void Product::dispatch(uint32_t index)
             peer.small.size() | (uint64_t{peer.large_messages} << 32),
             first | (peer.large_charge << 32));
     }
+    run(Step::drain);
     pump_bulk();
 }
 
