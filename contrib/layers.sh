@@ -38,8 +38,8 @@ boost/        src/control
 flatbuffers/  src/control
 sodium        src/control src/engine
 fmt/          src/engine src/adapter src/tools
-CLI/          src/tools src/softrdma
-nlohmann/     src/tools src/softrdma
+CLI/          src/tools src/softrdma test/sim
+nlohmann/     src/tools src/softrdma test/sim
 '
 
 list_files() {

@@ -40,11 +40,30 @@ struct Action {
          * message, while nothing else is queued for it. value: how many at most; it
          * replaces an earlier value. They give back credit that was asked for by messages
          * which were cancelled: somebody else may be waiting for it. */
-        return_credit
+        return_credit,
+
+        /* Send Notice::byte_request. value: the byte demand total. */
+        send_byte_request,
+
+        /* Send Notice::revoke or byte_revoke: the peer is idle and others are short.
+         * value: what it may keep. */
+        send_revoke,
+        send_byte_revoke,
+
+        /* Send Notice::give_back or byte_return. value: the total. */
+        send_return,
+        send_byte_return,
+
+        /* More of bulk may go: call Flow::next_bulk(). peer: no_peer. */
+        pump_bulk,
+
+        /* The peer holds byte credit, was silent for long, and others are in want: give
+         * up its connection, as if it had broken; if it lives it connects again. */
+        suspect
     };
 
     Kind kind;
-    uint32_t peer; /* no_peer for post_receives */
+    uint32_t peer; /* no_peer for post_receives and pump_bulk */
     uint32_t value;
 
     bool operator==(const Action &) const = default;

@@ -7,8 +7,7 @@
 // (receive_pool.hpp has the argument). Totals start at the same number on both ends and
 // are compared with serial arithmetic.
 //
-// Byte credit will be a second pair of totals beside these (granted and used bytes, taken
-// together with the message); nothing here depends on messages being the only resource.
+// Byte credit is another account beside this one (byte_account.hpp).
 //
 // Not thread safe; the owner serialises calls. No call allocates or fails.
 
@@ -125,6 +124,24 @@ public:
         return static_cast<uint32_t>(std::clamp<int64_t>(orphaned, 0, available()));
     }
 
+    /* Gives back all but `keep`; how many that are. They count as used: tell the peer
+     * returned(). */
+    uint32_t give_back(uint32_t keep)
+    {
+        uint32_t count = available() - std::min(available(), keep);
+
+        m_used += count;
+        m_returned += count;
+        m_asked = serial_max(m_asked, m_used);
+        return count;
+    }
+
+    /* Total given back. */
+    uint32_t returned() const
+    {
+        return m_returned;
+    }
+
     uint32_t granted() const
     {
         return m_granted;
@@ -152,6 +169,7 @@ private:
     uint32_t m_used;
     uint32_t m_asked; /* how far the peer may have granted because it was asked */
     uint32_t m_demand;
+    uint32_t m_returned        = 0;
     uint32_t m_refused         = 0;
     bool m_request_outstanding = false;
 };

@@ -10,11 +10,18 @@ namespace be::core {
 Flow::Flow(const FlowConfig &config) :
     m_config(config),
     m_pool(config.pool),
+    m_bytes(config.bytes),
     m_port(config.window),
     m_scheduler(config.window.quantum)
 {
     if (config.active_ns == 0) {
         throw std::invalid_argument("flow active_ns is 0, expected at least 1 ns");
+    }
+    if (m_bytes.enabled() && (config.window.quantum % config.bytes.unit != 0)) {
+        throw std::invalid_argument(
+                "window quantum is " + std::to_string(config.window.quantum) +
+                " bytes, expected whole units of byte credit, which are " +
+                std::to_string(config.bytes.unit) + " bytes");
     }
 }
 
@@ -28,15 +35,26 @@ std::optional<uint32_t> Flow::join(uint64_t now_ns)
         return std::nullopt;
     }
     if (*index == m_peers.size()) {
-        m_peers.emplace_back(m_config.pool.first_total);
-        for (IndexList *list : {&m_owing, &m_requests, &m_resumes, &m_returns}) {
+        m_peers.emplace_back(m_config.pool.first_total, m_config.bytes.first_total);
+        for (IndexList *list : lists()) {
             list->resize(m_peers.size());
         }
-        m_scheduler.resize(m_peers.size());
+        m_scheduler.resize(2 * m_peers.size());
     } else {
-        m_peers[*index] = Peer(m_config.pool.first_total);
+        m_peers[*index] = Peer(m_config.pool.first_total, m_config.bytes.first_total);
+    }
+    if (m_bytes.enabled()) {
+        m_bytes.add(writes_of(*index), now_ns);
+        collect_bytes(now_ns);
     }
     return index;
+}
+
+std::array<IndexList *, 11> Flow::lists()
+{
+    return {&m_owing,         &m_requests,   &m_resumes,      &m_returns,
+            &m_byte_requests, &m_give_backs, &m_byte_returns, &m_byte_cells,
+            &m_byte_revokes,  &m_suspects,   &m_window_waits};
 }
 
 void Flow::leave(uint32_t index, uint64_t now_ns, Actions &actions)
@@ -48,15 +66,22 @@ void Flow::leave(uint32_t index, uint64_t now_ns, Actions &actions)
 
         end_stall(peer.credit_stall_ns, peer.counters.credit_stall, now_ns);
         end_stall(peer.window_stall_ns, peer.counters.window_stall, now_ns);
-        m_port.complete(peer.window, peer.window.outstanding());
-        peer.bulk_queued = 0;
+        end_stall(peer.bytes_stall_ns, peer.counters.bytes_stall, now_ns);
+        m_pump_due = m_port.complete(peer.window, peer.window.outstanding()) != 0;
+        peer.bulk_queued[0] = peer.bulk_queued[1] = 0;
         update_bulk_active(peer);
-        m_scheduler.reset(index);
-        for (IndexList *list : {&m_owing, &m_requests, &m_resumes, &m_returns}) {
+        m_scheduler.reset(writes_of(index));
+        m_scheduler.reset(reads_of(index));
+        for (IndexList *list : lists()) {
             list->erase(index);
         }
         m_departed.add(counters(index));
         m_pool.leave(index);
+        if (m_bytes.enabled()) {
+            m_bytes.remove(writes_of(index), now_ns);
+            m_bytes.remove(reads_of(index), now_ns);
+            collect_bytes(now_ns);
+        }
     }
     drain(actions);
 }
@@ -75,13 +100,20 @@ void Flow::blocked(uint32_t index, uint32_t queued, uint64_t now_ns, Actions &ac
         } else {
             peer.blocked = true;
             start_stall(peer.credit_stall_ns, peer.counters.credit_stall, now_ns);
-            if (peer.account.request_due(queued)) {
-                peer.account.start_request(queued);
-                m_requests.push_back(index);
-            }
+            ask_messages(index, queued);
         }
     }
     drain(actions);
+}
+
+void Flow::ask_messages(uint32_t index, uint32_t queued)
+{
+    Peer &peer = m_peers[index];
+
+    if (peer.account.request_due(queued)) {
+        peer.account.start_request(queued);
+        m_requests.push_back(index);
+    }
 }
 
 void Flow::cancelled(uint32_t index, uint32_t queued, uint64_t now_ns, Actions &actions)
@@ -94,6 +126,7 @@ void Flow::cancelled(uint32_t index, uint32_t queued, uint64_t now_ns, Actions &
         if (queued == 0) {
             peer.blocked = false;
             end_stall(peer.credit_stall_ns, peer.counters.credit_stall, now_ns);
+            drop_waiting(index);
             m_resumes.erase(index);
         }
         m_owing.push_back(index);
@@ -163,6 +196,34 @@ bool Flow::answered(uint32_t index, uint32_t total, uint64_t now_ns, Actions &ac
     }
     drain(actions);
     return grew;
+}
+
+void Flow::revoked(uint32_t index, uint32_t keep, uint64_t now_ns, Actions &actions)
+{
+    advance(now_ns);
+    if (member(index)) {
+        Peer &peer = m_peers[index];
+
+        if (!peer.blocked && !peer.account.request_outstanding() &&
+            !m_resumes.contains(index)) {
+            peer.account.give_back(keep);
+        }
+        m_give_backs.push_back(index);
+    }
+    drain(actions);
+}
+
+bool Flow::given_back(uint32_t index, uint32_t total28, uint64_t now_ns, Actions &actions)
+{
+    bool good = false;
+
+    advance(now_ns);
+    if (member(index)) {
+        good = m_pool.on_returned(index, Serial<notice_value_bits>::widen(
+                                                 m_pool.given_back(index), total28));
+    }
+    drain(actions);
+    return good;
 }
 
 /* --- receiving messages --- */
@@ -265,6 +326,10 @@ void Flow::tick(uint64_t now_ns, Actions &actions)
         m_owing.push_back(index);
         settle_return(index);
     }
+    if (m_bytes.enabled()) {
+        m_bytes.tick(now_ns);
+        collect_bytes(now_ns);
+    }
     drain(actions);
 }
 
@@ -275,6 +340,9 @@ void Flow::drain(Actions &actions)
             actions.push({Action::post_receives, no_peer, growth});
         }
         drain_credit(actions);
+    }
+    if (m_bytes.enabled()) {
+        drain_bytes(actions);
     }
 
     while (!m_requests.empty() && !actions.full()) {
@@ -293,6 +361,11 @@ void Flow::drain(Actions &actions)
         if (surplus != 0) {
             actions.push({Action::return_credit, index, surplus});
         }
+    }
+    while (!m_give_backs.empty() && !actions.full()) {
+        uint32_t index = m_give_backs.pop_front();
+
+        actions.push({Action::send_return, index, m_peers[index].account.returned()});
     }
 }
 
@@ -316,6 +389,15 @@ void Flow::drain_credit(Actions &actions)
         }
         ++m_peers[index].counters.cell_writes;
         actions.push({Action::write_cell, index, m_pool.granted(index)});
+    }
+    while (!actions.full()) {
+        uint32_t index = m_pool.next_revoke();
+
+        if (index == ReceivePool::none) {
+            break;
+        }
+        ++m_peers[index].counters.revokes;
+        actions.push({Action::send_revoke, index, m_pool.kept(index)});
     }
 }
 

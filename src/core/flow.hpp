@@ -13,6 +13,12 @@
 // executes the actions in order. A write_cell may be put off and then checked with
 // cell_due().
 //
+// With byte credit (FlowConfig::bytes) a message longer than small_message needs that
+// beside a message credit, and so does each piece of a write; a read takes of our own
+// pool. A large message first waits for bytes, then for a message: those that wait for
+// bytes hold no message credit that they asked for, so the two never wait for each other;
+// and once it was asked for, writes leave them the bytes.
+//
 // A connection, as seen by one end:
 //   p = join(now); drain(a): post_receives, if any; post them; reposted(n, now, a)
 //   tell the peer granted(p) in the handshake, then told(p); credit_update(p, the peer's
@@ -31,12 +37,15 @@
 
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "core/action.hpp"
+#include "core/byte_account.hpp"
+#include "core/byte_pool.hpp"
 #include "core/credit_account.hpp"
 #include "core/flow_stats.hpp"
 #include "core/index_list.hpp"
@@ -51,8 +60,19 @@ namespace be::core {
 struct FlowConfig {
     ReceivePoolConfig pool;
     WindowConfig window;
+    BytePoolConfig bytes; /* off by default; both ends must agree on it */
+    uint32_t small_message = 256; /* bytes: longer messages need byte credit too */
     uint64_t active_ns = 1'000'000; /* a peer that sent nothing for 1 to 2 of these is not
                                        active, >= 1 */
+};
+
+/* Messages that wait for a peer's credit, and for nothing else (such as others before
+ * them). */
+struct Waiting {
+    uint32_t small = 0; /* how many that need a message credit only */
+    uint32_t large = 0; /* how many that need byte credit too */
+    uint64_t first = 0; /* charge of the first large one, bytes */
+    uint64_t all   = 0; /* charge of all large ones, bytes */
 };
 
 /* What to do with a message that arrived. */
@@ -63,10 +83,16 @@ enum class Verdict : uint8_t {
     overdrawn /* the peer had no credit for it: break the connection */
 };
 
+enum class BulkKind : uint8_t {
+    write, /* toward the peer */
+    read /* from the peer: takes of our own byte pool */
+};
+
 /* A piece of bulk that may be posted now. */
 struct BulkGrant {
     uint32_t peer  = no_peer;
     uint32_t bytes = 0; /* 0: nothing may be posted now */
+    BulkKind kind  = BulkKind::write;
 
     explicit operator bool() const
     {
@@ -101,6 +127,10 @@ public:
         return m_peers[peer].account.take();
     }
 
+    /* The same for a message of `bytes`: takes byte credit and room in the windows too if
+     * it is large. When it completes, report bulk_done() with charge(bytes). */
+    bool admit_message(uint32_t peer, uint32_t bytes);
+
     /* The message last admitted will not be posted after all. Only before stamp() and
      * before another is admitted. */
     void revert_message(uint32_t peer)
@@ -134,6 +164,10 @@ public:
      * resume follows when credit comes. Calling it again with another number is fine. */
     void blocked(uint32_t peer, uint32_t queued, uint64_t now_ns, Actions &actions);
 
+    /* The same with byte credit. */
+    void
+    blocked(uint32_t peer, const Waiting &waiting, uint64_t now_ns, Actions &actions);
+
     /* Queued messages were cancelled; `queued` are left. Credit that had been asked for
      * them goes back with return_credit, now or from a later answered() or tick(). */
     void cancelled(uint32_t peer, uint32_t queued, uint64_t now_ns, Actions &actions);
@@ -142,6 +176,14 @@ public:
 
     /* The peer's messages total from its cell or the handshake. */
     bool credit_update(uint32_t peer, uint32_t total, uint64_t now_ns, Actions &actions);
+
+    /* The peer's cell, both totals. */
+    bool credit_update(uint32_t peer, const CreditCell &cell, uint64_t now_ns,
+                       Actions &actions);
+
+    /* Notice::revoke or byte_revoke came: what is not needed goes back. */
+    void revoked(uint32_t peer, uint32_t keep, uint64_t now_ns, Actions &actions);
+    void bytes_revoked(uint32_t peer, uint32_t keep, uint64_t now_ns, Actions &actions);
 
     /* Notice::grant came: our request is answered. total: from the cell, or its 28 bits
      * widened around a total that was told before. */
@@ -163,6 +205,20 @@ public:
     /* Notice::request came with these 28 bits. */
     void request(uint32_t peer, uint32_t demand28, uint64_t now_ns, Actions &actions);
 
+    /* Bytes of bulk came: a large message's or, with its Notice::bulk, a write's. False:
+     * the peer had no credit for them; break the connection. */
+    bool bytes_arrived(uint32_t peer, uint32_t bytes, uint64_t now_ns, Actions &actions);
+
+    /* The 28 bits of Notice::bulk or byte_request; with `bulk` before bytes_arrived(). */
+    void
+    byte_request(uint32_t peer, uint32_t demand28, uint64_t now_ns, Actions &actions);
+
+    /* Notice::give_back or byte_return came with these 28 bits. False: nonsense, break
+     * the connection. */
+    bool given_back(uint32_t peer, uint32_t total28, uint64_t now_ns, Actions &actions);
+    bool
+    bytes_given_back(uint32_t peer, uint32_t total28, uint64_t now_ns, Actions &actions);
+
     /* --- telling credit to the peer --- */
 
     /* Our messages total for the peer: for the handshake. */
@@ -175,12 +231,22 @@ public:
     CreditCell cell(uint32_t peer) const
     {
         return {.messages   = m_pool.granted(peer),
-                .byte_units = 0,
+                .byte_units = m_bytes.enabled() ? m_bytes.granted(writes_of(peer)) : 0,
                 .floor      = static_cast<uint8_t>(m_pool.floor(peer))};
     }
 
-    /* The present total is on its way to the peer in a cell, an answer or the handshake
-     * (stamp() does this by itself). No other event between reading it and this call. */
+    /* The cell, to be written now: both totals count as told. */
+    CreditCell take_cell(uint32_t peer)
+    {
+        m_pool.told(peer);
+        if (m_bytes.enabled()) {
+            m_bytes.told(writes_of(peer));
+        }
+        return cell(peer);
+    }
+
+    /* The present messages total is on its way to the peer in an answer or the handshake
+     * (stamp() and take_cell() do this by themselves). No other event between reading it and this call. */
     void told(uint32_t peer)
     {
         m_pool.told(peer);
@@ -190,23 +256,44 @@ public:
      * an answer has told it. */
     bool cell_due(uint32_t peer) const
     {
-        return m_pool.cell_asked(peer);
+        return m_pool.cell_asked(peer) ||
+               (m_bytes.enabled() && m_bytes.untold(writes_of(peer)));
     }
 
     /* --- bulk --- */
 
-    /* `bytes` more of bulk wait for this peer. */
-    void bulk_queued(uint32_t peer, uint64_t bytes);
+    /* What an operation of `bytes` counts as in all calls below: with byte credit whole
+     * units, and never nothing. */
+    uint64_t charge(uint64_t bytes) const
+    {
+        uint64_t unit = m_bytes.enabled() ? m_config.bytes.unit : 1;
+
+        return (bytes == 0) ? unit : (bytes + unit - 1) / unit * unit;
+    }
+
+    /* `bytes` more of bulk wait for this peer. Without byte credit the kind does not
+     * matter. */
+    void bulk_queued(uint32_t peer, uint64_t bytes, BulkKind kind = BulkKind::write);
+
+    /* The same where byte credit may be asked for. */
+    void bulk_queued(uint32_t peer, uint64_t bytes, BulkKind kind, uint64_t now_ns,
+                     Actions &actions);
 
     /* Queued bulk was cancelled. */
-    void bulk_cancelled(uint32_t peer, uint64_t bytes);
+    void bulk_cancelled(uint32_t peer, uint64_t bytes, BulkKind kind = BulkKind::write);
 
     /* The next piece to post: at most a quantum; it counts as outstanding from now on.
-     * Call until it is empty. */
+     * Call until it is empty, then drain(). */
     BulkGrant next_bulk(uint64_t now_ns);
 
-    /* A posted piece is complete. Follow with next_bulk(). */
+    /* The notice that a piece of a write carries; call it right before posting. */
+    Notice stamp_bulk(uint32_t peer);
+
+    /* A posted piece is complete. Follow with next_bulk() and drain(). */
     void bulk_done(uint32_t peer, uint64_t bytes);
+
+    /* The data of a piece that was read has arrived. Follow with next_bulk(). */
+    void read_done(uint32_t peer, uint64_t bytes, uint64_t now_ns, Actions &actions);
 
     /* --- time --- */
 
@@ -220,7 +307,13 @@ public:
     /* Is there something that only tick() will do? */
     bool tick_needed() const
     {
-        return !m_owing.empty();
+        return !m_owing.empty() || (m_bytes.enabled() && (tick_due_ns() != ~uint64_t{0}));
+    }
+
+    /* When byte credit wants tick() next, ~0: no need. */
+    uint64_t tick_due_ns() const
+    {
+        return m_bytes.due_ns();
     }
 
     /* Hand out actions that did not fit before. */
@@ -236,6 +329,11 @@ public:
         return m_pool;
     }
 
+    const BytePool &bytes() const
+    {
+        return m_bytes;
+    }
+
     /* The first broken invariant in words, or empty. O(peers). */
     std::string check() const;
 
@@ -248,23 +346,62 @@ private:
         {
         }
 
+        Peer(uint32_t first_total, uint32_t first_unit) : Peer(first_total)
+        {
+            bytes[0] = bytes[1] = ByteAccount(first_unit);
+        }
+
         CreditAccount account;
+        ByteAccount bytes[2]; /* by BulkKind */
         SendSequence sent;
         ReceiveSequence received;
         PeerWindow window;
-        uint64_t bulk_queued     = 0;
+        uint64_t bulk_queued[2] = {}; /* by BulkKind */
+        Waiting waiting; /* messages; only what is large is kept current */
+        bool message_turn    = true; /* who is next: a large message or a write */
+        uint32_t asked_large = 0; /* large messages that a message credit was asked for */
         uint64_t credit_stall_ns = not_stalled; /* since when */
+        uint64_t bytes_stall_ns  = not_stalled;
         uint64_t window_stall_ns = not_stalled;
         bool blocked             = false; /* messages are queued for want of credit */
         bool bulk_active         = false; /* counted in m_bulk_peers */
         FlowCounters counters;
     };
 
+    static uint32_t writes_of(uint32_t peer)
+    {
+        return 2 * peer;
+    }
+
+    static uint32_t reads_of(uint32_t peer)
+    {
+        return 2 * peer + 1;
+    }
+
+    uint32_t units(uint64_t bytes) const
+    {
+        return static_cast<uint32_t>(bytes / m_config.bytes.unit);
+    }
+
     void advance(uint64_t now_ns);
+    void collect_bytes(uint64_t now_ns);
+    void bytes_grew(uint32_t index, BulkKind kind, uint64_t now_ns);
+    void settle_demand(uint32_t index);
+    void return_leftover(uint32_t index);
+    void return_surplus(uint32_t index);
+    void ask_reads(uint32_t index, uint64_t now_ns);
+    void ask_messages(uint32_t index, uint32_t queued);
+    uint32_t wanted_units(const Peer &peer) const;
+    uint64_t bulk_allowance(const Peer &peer, BulkKind kind) const;
+    std::optional<BulkGrant> admit_bulk(const Scheduler::Turn &turn, uint64_t now_ns);
+    void drain_bytes(Actions &actions);
+    void drop_waiting(uint32_t index);
     void credit_grew(uint32_t index, uint64_t now_ns);
     void settle_return(uint32_t index);
     void drain_credit(Actions &actions);
     void update_bulk_active(Peer &peer);
+    void resume_window_waits();
+    std::array<IndexList *, 11> lists();
     FlowCounters counters(uint32_t index) const;
 
     static void start_stall(uint64_t &since_ns, StallStats &stall, uint64_t now_ns);
@@ -272,6 +409,7 @@ private:
 
     FlowConfig m_config;
     ReceivePool m_pool;
+    BytePool m_bytes;
     PortWindow m_port;
     Scheduler m_scheduler;
     std::vector<Peer> m_peers;
@@ -283,6 +421,14 @@ private:
     IndexList m_requests; /* output: requests to send */
     IndexList m_resumes; /* output: peers that may go on */
     IndexList m_returns; /* output: credit to give back */
+    IndexList m_byte_requests; /* output */
+    IndexList m_give_backs; /* output: totals of messages given back to tell */
+    IndexList m_byte_returns; /* output: the same of bytes */
+    IndexList m_byte_cells; /* output: cells to write for bytes */
+    IndexList m_byte_revokes; /* output */
+    IndexList m_suspects; /* output */
+    IndexList m_window_waits; /* large messages wait for room in the windows */
+    bool m_pump_due = false; /* output */
 };
 
 } // namespace be::core

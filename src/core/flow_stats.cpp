@@ -25,7 +25,9 @@ void FlowCounters::add(const FlowCounters &other)
     overdrafts += other.overdrafts;
     refused_updates += other.refused_updates;
     bulk_bytes += other.bulk_bytes;
+    revokes += other.revokes;
     add_stall(credit_stall, other.credit_stall);
+    add_stall(bytes_stall, other.bytes_stall);
     add_stall(window_stall, other.window_stall);
 }
 
@@ -56,8 +58,16 @@ PeerStats Flow::stats(uint32_t index) const
     stats.peer_granted                 = m_pool.granted(index);
     stats.peer_arrived                 = m_pool.arrived(index);
     stats.floor                        = m_pool.floor(index);
-    stats.bulk_queued                  = peer.bulk_queued;
-    stats.bulk_outstanding             = peer.window.outstanding();
+    stats.bulk_queued                  = peer.bulk_queued[0] + peer.bulk_queued[1];
+    if (m_bytes.enabled()) {
+        uint32_t channel = writes_of(index);
+
+        stats.bytes_granted = uint64_t{peer.bytes[0].available()} * m_config.bytes.unit;
+        stats.bytes_outstanding = uint64_t{m_bytes.granted(channel) -
+                                           m_bytes.arrived(channel)} *
+                                  m_config.bytes.unit;
+    }
+    stats.bulk_outstanding = peer.window.outstanding();
     return stats;
 }
 
@@ -78,6 +88,12 @@ FlowStats Flow::stats() const
     stats.outstanding      = m_pool.outstanding();
     stats.share            = m_pool.share();
     stats.bulk_outstanding = m_port.outstanding();
+    if (m_bytes.enabled()) {
+        stats.bytes_outstanding = uint64_t{m_bytes.outstanding()} * m_config.bytes.unit;
+        stats.bytes_budget      = uint64_t{m_bytes.budget()} * m_config.bytes.unit;
+        stats.late              = m_bytes.lates();
+        stats.path_delay_ns     = m_bytes.path_delay_ns();
+    }
     return stats;
 }
 
@@ -87,6 +103,10 @@ std::string Flow::check() const
     uint32_t bulk_peers  = 0;
 
     if (std::string broken = m_pool.check(); !broken.empty()) {
+        return broken;
+    }
+
+    if (std::string broken = m_bytes.check(); !broken.empty()) {
         return broken;
     }
 
@@ -103,7 +123,13 @@ std::string Flow::check() const
             return "more bulk is outstanding toward a peer than its window";
         }
         outstanding += peer.window.outstanding();
-        bulk_peers += (peer.window.outstanding() != 0) || (peer.bulk_queued != 0);
+        for (const ByteAccount &account : peer.bytes) {
+            if (serial_less(account.granted(), account.used())) {
+                return "more byte credit was used than was granted";
+            }
+        }
+        bulk_peers += (peer.window.outstanding() != 0) || (peer.bulk_queued[0] != 0) ||
+                      (peer.bulk_queued[1] != 0);
     }
 
     if (outstanding != m_port.outstanding()) {

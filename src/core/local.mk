@@ -5,12 +5,20 @@ noinst_LTLIBRARIES += src/core/libbe_core.la
 
 src_core_libbe_core_la_SOURCES = \
 	src/core/action.hpp \
+	src/core/byte_account.hpp \
+	src/core/byte_pool.cpp \
+	src/core/byte_pool.hpp \
+	src/core/byte_pool_account.hpp \
+	src/core/byte_pool_late.cpp \
+	src/core/byte_pool_serve.cpp \
 	src/core/credit_account.hpp \
 	src/core/flow.cpp \
 	src/core/flow_bulk.cpp \
+	src/core/flow_bytes.cpp \
 	src/core/flow.hpp \
 	src/core/flow_stats.cpp \
 	src/core/flow_stats.hpp \
+	src/core/grant_log.hpp \
 	src/core/index_list.hpp \
 	src/core/invariant.hpp \
 	src/core/receive_pool.cpp \

@@ -58,8 +58,8 @@ std::optional<uint32_t> ReceivePool::join()
         index = static_cast<uint32_t>(m_peers.size());
         m_peers.emplace_back();
         m_unused.reserve(m_peers.capacity());
-        for (IndexList *list :
-             {&m_parked, &m_low, &m_short, &m_floorless, &m_answers, &m_cells}) {
+        for (IndexList *list : {&m_parked, &m_low, &m_short, &m_floorless, &m_answers,
+                                &m_cells, &m_holders, &m_revokes}) {
             list->resize(m_peers.size());
         }
     } else {
@@ -82,6 +82,12 @@ std::optional<uint32_t> ReceivePool::join()
             m_floorless.push_back(index);
         }
     }
+    if (m_config.revoke) { /* what it does not need can be had back */
+        touch(peer);
+        m_holders.push_back(index);
+        m_short.push_back(index);
+        serve();
+    }
     return index;
 }
 
@@ -93,8 +99,8 @@ void ReceivePool::leave(uint32_t index)
 
     Peer &peer = m_peers[index];
 
-    for (IndexList *list :
-         {&m_parked, &m_low, &m_short, &m_floorless, &m_answers, &m_cells}) {
+    for (IndexList *list : {&m_parked, &m_low, &m_short, &m_floorless, &m_answers,
+                            &m_cells, &m_holders, &m_revokes}) {
         list->erase(index);
     }
 
@@ -109,6 +115,7 @@ void ReceivePool::leave(uint32_t index)
     } else if (peer.period + 1 == m_period) {
         --m_active_last;
     }
+    m_revoking -= peer.revoking;
     peer.member = false;
     m_unused.push_back(index);
 
@@ -135,6 +142,10 @@ bool ReceivePool::on_arrival(uint32_t index)
         peer.demand = serial_max(peer.demand, peer.arrived);
     });
     touch(peer);
+    if (m_config.revoke) {
+        m_holders.erase(index);
+        m_holders.push_back(index);
+    }
 
     /* Most often nobody waits and the peer gets back at once what it used. */
     bool others = !m_low.empty() || !m_parked.empty() || !m_short.empty();
@@ -149,6 +160,33 @@ bool ReceivePool::on_arrival(uint32_t index)
         serve();
     }
     note_cell(index);
+    return true;
+}
+
+bool ReceivePool::on_returned(uint32_t index, uint32_t total)
+{
+    if (!member(index)) {
+        return false;
+    }
+
+    Peer &peer    = m_peers[index];
+    int32_t count = serial_diff(total, peer.returned);
+
+    m_revoking -= peer.revoking;
+    peer.revoking = false;
+    if ((count < 0) || (static_cast<uint32_t>(count) > outstanding_of(peer))) {
+        return false;
+    }
+    account(peer, [&] {
+        peer.returned = total;
+        peer.arrived += static_cast<uint32_t>(count);
+        peer.demand = serial_max(peer.demand, peer.arrived);
+    });
+    if (floor_gap(peer) != 0) {
+        m_low.push_back(index);
+    }
+    assign_floors();
+    serve();
     return true;
 }
 
@@ -302,6 +340,14 @@ std::string ReceivePool::check() const
     if ((outstanding != m_outstanding) || (reserved != m_reserved) ||
         (standing != m_standing) || (floors != m_floors)) {
         return "a sum over the peers has drifted";
+    }
+    uint32_t revoking = 0;
+
+    for (const Peer &peer : m_peers) {
+        revoking += peer.member && peer.revoking;
+    }
+    if (revoking != m_revoking) {
+        return "the count of revokes has drifted";
     }
     if ((now != m_active_now) || (last != m_active_last)) {
         return "the count of active peers has drifted";

@@ -52,11 +52,15 @@
 // used when it asked. Whatever is granted otherwise is told by a cell as soon as the peer
 // may have run out of what it knows (cell_due), so no sender waits on credit it has.
 //
-// Standing credit of idle peers is not called back. Rule 3 bounds it: that costs others
-// speed, not progress. Peers are trusted to be honest, not to be correct: more arrivals
+//   7. When somebody waits, or lacks its share, standing credit beyond floors of the
+//      longest idle peers, and what active ones hold well beyond their share, is called
+//      back (REVOKE), if so configured; peers then have
+//      their share from the start. No progress depends on it: rule 3 bounds what stands.
+//
+// Peers are trusted to be honest, not to be correct: more arrivals
 // than were granted are detected, and the totals stay sane.
 //
-// Byte credit will be a second resource with the same totals, rules and waiting list.
+// Bytes are another resource, with a pool of its own: byte_pool.hpp.
 //
 // Not thread safe; the owner serialises calls. Every call is O(1), amortised over
 // arrivals; only join() allocates.
@@ -80,6 +84,7 @@ struct ReceivePoolConfig {
     uint32_t quantum      = 64; /* most messages granted by one request, >= 1 */
     uint32_t share_cap    = 512; /* most messages standing for one peer, >= floor */
     uint32_t max_peers    = 65536; /* join() fails beyond, >= 1 */
+    bool revoke           = false; /* rule 7; then a peer has its share from the start */
     uint32_t first_total  = 0; /* start of all totals, the same on both ends; other
                                       than 0 only in tests of wrap-around */
 };
@@ -117,6 +122,20 @@ public:
     /* REQUEST with the full demand total. */
     void on_request(uint32_t peer, uint32_t demand);
 
+    /* Total that the peer has given back, the answer to a revoke. False, and nothing
+     * changed but that it may be asked again, when it does not hold as much. */
+    bool on_returned(uint32_t peer, uint32_t total);
+
+    uint32_t kept(uint32_t peer) const
+    {
+        return m_peers[peer].keep;
+    }
+
+    uint32_t given_back(uint32_t peer) const
+    {
+        return m_peers[peer].returned;
+    }
+
     /* The peer is being told the present total by a header, a cell or the handshake. */
     void told(uint32_t peer)
     {
@@ -146,7 +165,8 @@ public:
     /* Outputs, for the driver to collect after any of the above. */
     bool has_output() const
     {
-        return !m_answers.empty() || !m_cells.empty() || (m_growth_due != 0);
+        return !m_answers.empty() || !m_cells.empty() || (m_growth_due != 0) ||
+               !m_revokes.empty();
     }
 
     /* A peer whose request is to be answered now; `none`. */
@@ -154,6 +174,12 @@ public:
 
     /* A peer for which cell_due() holds, once until told(); `none`. */
     uint32_t next_cell();
+
+    /* A peer that is to give back all but kept(); `none`. */
+    uint32_t next_revoke()
+    {
+        return m_revokes.pop_front();
+    }
 
     /* Further receives to post; 0. */
     uint32_t take_growth();
@@ -214,14 +240,17 @@ public:
 
 private:
     struct Peer {
-        uint32_t granted = 0;
-        uint32_t arrived = 0;
-        uint32_t demand  = 0;
-        uint32_t told    = 0;
-        uint64_t period  = 0; /* latest period with an arrival */
-        uint8_t floor    = 0;
-        bool member      = false;
-        bool cell_asked  = false; /* next_cell() returned it, nothing was told since */
+        uint32_t granted  = 0;
+        uint32_t arrived  = 0;
+        uint32_t demand   = 0;
+        uint32_t told     = 0;
+        uint32_t returned = 0;
+        uint32_t keep     = 0; /* of the last revoke */
+        uint64_t period   = 0; /* latest period with an arrival */
+        uint8_t floor     = 0;
+        bool member       = false;
+        bool revoking     = false;
+        bool cell_asked   = false; /* next_cell() returned it, nothing was told since */
     };
 
     uint32_t real_capacity() const
@@ -262,6 +291,7 @@ private:
     void serve_request(uint32_t index);
     void serve_shares();
     bool serve_share(uint32_t index);
+    void reclaim();
 
     ReceivePoolConfig m_config;
     std::vector<Peer> m_peers;
@@ -289,7 +319,10 @@ private:
     IndexList m_floorless; /* members without a floor, which would like one */
     IndexList m_answers; /* output */
     IndexList m_cells; /* output */
-    bool m_floor_turn = true; /* who is next when both a floor and a request wait */
+    IndexList m_holders; /* may hold more than their floor; the longest silent first */
+    IndexList m_revokes; /* output */
+    uint32_t m_revoking = 0;
+    bool m_floor_turn   = true; /* who is next when both a floor and a request wait */
 };
 
 } // namespace be::core

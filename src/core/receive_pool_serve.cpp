@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What the receive pool grants, to whom and when: rules 1 to 6 of receive_pool.hpp.
+// What the receive pool grants, to whom and when: rules 1 to 7 of receive_pool.hpp.
 
 #include "core/receive_pool.hpp"
 
@@ -142,6 +142,9 @@ void ReceivePool::serve()
         }
     }
     serve_shares();
+    if (!m_parked.empty() || !m_short.empty()) {
+        reclaim();
+    }
 }
 
 void ReceivePool::serve_floor(uint32_t index)
@@ -159,6 +162,34 @@ void ReceivePool::serve_request(uint32_t index)
     grant(index, std::min({m_config.quantum, open, request_allowance(peer)}));
     if (m_parked.contains(index)) {
         answer(index);
+    }
+}
+
+/* Rule 7: all but the floor of an idle peer, all but the share of one that has much
+ * more. Few are looked at at a time, the longest silent first. */
+void ReceivePool::reclaim()
+{
+    constexpr uint32_t at_once = 8; /* revokes under way */
+    constexpr int looked_at    = 4;
+
+    for (int i = 0; (i < looked_at) && (m_revoking < at_once) && !m_holders.empty();
+         ++i) {
+        uint32_t index = m_holders.front();
+        Peer &peer     = m_peers[index];
+        bool active    = peer.period + 1 >= m_period;
+        uint32_t keep  = active ? share_of(peer) : peer.floor;
+
+        m_holders.erase(index);
+        if (active) {
+            m_holders.push_back(index);
+        }
+        if (!peer.revoking &&
+            (outstanding_of(peer) > (active ? keep + keep / 8 : keep))) {
+            peer.keep     = keep;
+            peer.revoking = true;
+            ++m_revoking;
+            m_revokes.push_back(index);
+        }
     }
 }
 

@@ -108,6 +108,25 @@ public:
                m_config.port;
     }
 
+    /* Would all of `bytes` fit? A peer with nothing outstanding may always exceed its own
+     * part. */
+    bool whole_has_room(const PeerWindow &peer, uint64_t bytes) const
+    {
+        return (m_outstanding + bytes <= m_config.port) &&
+               ((peer.m_outstanding == 0) || (peer.m_outstanding + bytes <= peer_cap()));
+    }
+
+    /* Admits all of `bytes`, a message that cannot be cut, or nothing. */
+    bool admit_whole(PeerWindow &peer, uint64_t bytes)
+    {
+        if (!whole_has_room(peer, bytes)) {
+            return false;
+        }
+        peer.m_outstanding += bytes;
+        m_outstanding += bytes;
+        return true;
+    }
+
     /* `bytes` of what was admitted have completed, or never will. More than is
      * outstanding counts as all. Returns what was taken off. */
     uint64_t complete(PeerWindow &peer, uint64_t bytes)

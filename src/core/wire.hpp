@@ -57,7 +57,7 @@ const char *describe(DecodeError error);
 struct CreditCell {
     uint32_t messages = 0; /* cumulative messages granted */
     uint32_t byte_units =
-            0; /* cumulative bytes granted in units, 30 bits; 0 until bytes are granted */
+            0; /* cumulative bytes granted in units, low 30 bits; 0 when bytes are not granted */
     uint8_t floor = 0; /* standing minimum of this peer in messages, 2 bits */
 
     bool operator==(const CreditCell &) const = default;
@@ -66,9 +66,14 @@ struct CreditCell {
 /* The immediate of a WRITE_WITH_IMM on the bulk queue pair, in host order. */
 struct Notice {
     enum Kind : uint8_t {
-        request = 1, /* value: low 28 bits of the sender's demand total */
-        grant   = 2, /* value: low 28 bits of the messages total */
-        bulk    = 3 /* reserved */
+        request      = 1, /* value: low 28 bits of the sender's demand total */
+        grant        = 2, /* value: low 28 bits of the messages total */
+        bulk         = 3, /* with data; value: the byte demand total */
+        byte_request = 4, /* value: the byte demand total */
+        revoke       = 5, /* messages; value: how many may be kept */
+        give_back    = 6, /* messages; value: total given back */
+        byte_revoke  = 7, /* value: units that may be kept */
+        byte_return  = 8 /* value: total of units given back */
     };
 
     Kind kind      = request;
@@ -180,7 +185,7 @@ constexpr std::optional<Notice> decode_notice(uint32_t immediate)
 {
     uint32_t kind = immediate >> notice_value_bits;
 
-    if ((kind < Notice::request) || (kind > Notice::bulk)) {
+    if ((kind < Notice::request) || (kind > Notice::byte_return)) {
         return std::nullopt;
     }
     return Notice{.kind  = static_cast<Notice::Kind>(kind),

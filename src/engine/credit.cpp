@@ -58,6 +58,14 @@ void Fabric::execute(Peer &peer, const core::Action &action)
         break;
     case core::Action::resume: // whoever waits asks can_send() after each progress
     case core::Action::post_receives: // not of one peer
+    case core::Action::pump_bulk:
+        break;
+    case core::Action::send_byte_request: // byte credit and revoking are not configured
+    case core::Action::send_revoke:
+    case core::Action::send_byte_revoke:
+    case core::Action::send_return:
+    case core::Action::send_byte_return:
+    case core::Action::suspect:
         break;
     }
 }

@@ -99,7 +99,7 @@ void Fabric::on_notice(Peer &peer, std::uint32_t immediate, std::uint64_t time)
         return;
     }
     const auto notice = core::decode_notice(immediate);
-    if (!notice || notice->kind == core::Notice::bulk) {
+    if (!notice || notice->kind > core::Notice::grant) {
         fail(peer, BE_ERR_PEER_FAILED,
              fmt::format("it sent the unknown notice {:#010x}", immediate));
         return;

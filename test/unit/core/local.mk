@@ -8,8 +8,10 @@ test_unit_core_core_test_CPPFLAGS = \
 test_unit_core_core_test_LDADD    = src/core/libbe_core.la $(BOOST_TEST_LIBS)
 test_unit_core_core_test_SOURCES  = \
 	test/unit/core/action_test.cpp \
+	test/unit/core/byte_pool_test.cpp \
 	test/unit/core/credit_account_test.cpp \
 	test/unit/core/flow_bulk_test.cpp \
+	test/unit/core/flow_cost_test.cpp \
 	test/unit/core/flow_fixture.hpp \
 	test/unit/core/flow_property_test.cpp \
 	test/unit/core/flow_test.cpp \
@@ -17,6 +19,7 @@ test_unit_core_core_test_SOURCES  = \
 	test/unit/core/main.cpp \
 	test/unit/core/network.cpp \
 	test/unit/core/network.hpp \
+	test/unit/core/network_bytes.cpp \
 	test/unit/core/pool_fixture.hpp \
 	test/unit/core/receive_pool_cell_test.cpp \
 	test/unit/core/receive_pool_request_test.cpp \

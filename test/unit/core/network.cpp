@@ -31,6 +31,7 @@ Network::Network(const Schedule &schedule) :
             add(Event::burst, side, 1 + below(schedule.burst));
         }
     }
+    add_bytes();
     for (uint32_t i = 0; i < schedule.cancels; ++i) {
         add(Event::cancel, below(static_cast<uint32_t>(m_sides.size())));
     }
@@ -41,6 +42,9 @@ Network::Network(const Schedule &schedule) :
 
 void Network::run()
 {
+    constexpr unsigned most_waits = 1000; /* for a timer that brings nothing */
+    unsigned waits                = 0;
+
     for (;;) {
         while (!m_events.empty()) {
             std::size_t pick = m_random() % m_events.size();
@@ -51,15 +55,26 @@ void Network::run()
             m_now += below(100'000);
             ++m_steps;
             step(event);
+            if (m_schedule.bulk + m_schedule.large != 0 && chance(5)) {
+                Node &node = *m_sides[below(static_cast<uint32_t>(m_sides.size()))].node;
+
+                on_flow(node, [&](Actions &actions) { node.flow.tick(m_now, actions); });
+            }
         }
 
         /* Whatever is left must come out of the timers, or there is a deadlock. */
+        uint64_t due = ~uint64_t{0};
+
+        for (const Side &side : m_sides) {
+            due = std::min(due, side.node->flow.tick_due_ns());
+        }
+        m_now = std::max(m_now + 2'000'000, (due == ~uint64_t{0}) ? 0 : due + 1);
         for (std::size_t i = 0; i < m_sides.size(); ++i) {
             on_flow(*m_sides[i].node, [&](Actions &actions) {
                 m_sides[i].node->flow.tick(m_now, actions);
             });
         }
-        if (m_events.empty()) {
+        if (m_events.empty() && ((due == ~uint64_t{0}) || (++waits > most_waits))) {
             break;
         }
     }
@@ -69,40 +84,22 @@ void Network::run()
 void Network::finish()
 {
     for (const Side &side : m_sides) {
-        if (side.queued != 0) {
+        if ((side.queued != 0) || !side.large.empty()) {
             throw Violation("deadlock: " + std::to_string(side.queued) +
-                            " messages stay queued");
+                            " messages and " + std::to_string(side.large.size()) +
+                            " large ones stay queued");
         }
         if (side.up && (m_sides[side.other].received != side.sent)) {
             throw Violation("not everything was delivered");
         }
         if (side.node->flow.tick_needed()) {
-            throw Violation("credit of cancelled messages was not returned");
+            throw Violation((side.node->flow.tick_due_ns() == ~uint64_t{0}) ?
+                                    "credit of cancelled messages was not returned" :
+                                    "byte credit that was asked for is not used");
         }
         check(*side.node);
+        check_quiet(side);
     }
-}
-
-template<class Call>
-void Network::on_flow(Node &node, Call &&call)
-{
-    std::vector<Action> storage(m_schedule.actions);
-    Actions actions(storage);
-
-    call(actions);
-    for (;;) {
-        std::vector<Action> batch(actions.begin(), actions.end());
-
-        for (const Action &action : batch) {
-            execute(node, action);
-        }
-        actions.clear();
-        node.flow.drain(actions);
-        if (actions.size() == 0) {
-            break;
-        }
-    }
-    check(node);
 }
 
 void Network::execute(Node &node, const Action &action)
@@ -117,6 +114,10 @@ void Network::execute(Node &node, const Action &action)
         return;
     }
 
+    if (action.kind == Action::pump_bulk) {
+        pump(node);
+        return;
+    }
     if (!node.flow.member(action.peer)) {
         return;
     }
@@ -151,11 +152,11 @@ void Network::execute(Node &node, const Action &action)
         for (uint32_t i = 0; (i < action.value) && (side.queued == 0) &&
                              node.flow.admit_message(side.peer);
              ++i) {
-            post(index, HeaderKind::credit);
+            post(index, HeaderKind::credit, 0);
         }
         break;
-    case Action::post_receives:
-        break;
+    default:
+        execute_bytes(index, action);
     }
 }
 
@@ -200,10 +201,27 @@ void Network::disconnect(uint32_t leaf)
 
         side.up     = false;
         side.queued = 0;
+        for (const Message &message : side.messages) {
+            if (message.bytes > side.node->config.small_message) {
+                take_off(*m_sides[side.other].node,
+                         side.node->flow.charge(message.bytes));
+            }
+        }
+        for (const Write &write : side.writes) {
+            take_off(*m_sides[side.other].node, side.node->flow.charge(write.bytes));
+        }
+        take_off(*side.node, side.bulk[1] - side.bulk_unposted[1]);
+        side.large.clear();
+        side.writes.clear();
+        side.bulk[0] = side.bulk[1] = side.bulk_unposted[0] = side.bulk_unposted[1] = 0;
         side.sent = side.received = 0;
         side.messages.clear();
         side.notices.clear();
         ++side.life;
+    }
+    for (uint32_t index : {2 * leaf, 2 * leaf + 1}) {
+        Side &side = m_sides[index];
+
         on_flow(*side.node, [&](Actions &actions) {
             side.node->flow.leave(side.peer, m_now, actions);
         });
@@ -221,22 +239,18 @@ void Network::dispatch(uint32_t index)
             continue;
         }
         --side.queued;
-        post(index, HeaderKind::am);
+        post(index, HeaderKind::am, 0);
     }
-    if (side.queued != 0) {
-        on_flow(*side.node, [&](Actions &actions) {
-            flow.blocked(side.peer, side.queued, m_now, actions);
-        });
-    }
+    dispatch_large(index);
 }
 
-void Network::post(uint32_t index, HeaderKind kind)
+void Network::post(uint32_t index, HeaderKind kind, uint32_t bytes)
 {
     Side &side = m_sides[index];
     core::DataHeader header{.kind = kind};
 
     side.node->flow.stamp(side.peer, header);
-    side.messages.push_back({header, (kind == HeaderKind::am) ? side.sent++ : 0});
+    side.messages.push_back({header, (kind == HeaderKind::am) ? side.sent++ : 0, bytes});
     add(Event::message, index);
 }
 
@@ -245,8 +259,11 @@ void Network::write_cell(uint32_t index)
     Side &side = m_sides[index];
 
     if (side.node->flow.cell_due(side.peer)) {
-        add(Event::cell, index, side.node->flow.cell(side.peer).messages);
-        side.node->flow.told(side.peer);
+        uint64_t word = 0;
+
+        core::store_cell(&word, side.node->flow.take_cell(side.peer));
+        add(Event::cell, index, static_cast<uint32_t>(m_cells.size()));
+        m_cells.push_back(word);
     }
 }
 
@@ -266,6 +283,11 @@ void Network::step(Event event)
         connect(event.side / 2);
         return;
     }
+    if ((event.kind == Event::large) || (event.kind == Event::bulk_write) ||
+        (event.kind == Event::bulk_read)) {
+        step_bytes(event, side, other);
+        return;
+    }
     if (event.kind == Event::burst) {
         side.queued += event.value;
         dispatch(event.side);
@@ -273,6 +295,10 @@ void Network::step(Event event)
     }
     if (event.kind == Event::cancel) {
         side.queued -= below(side.queued + 1);
+        if (!side.large.empty()) {
+            side.queued = 0; /* all of them go */
+            side.large.clear();
+        }
         on_flow(*side.node, [&](Actions &actions) {
             side.node->flow.cancelled(side.peer, side.queued, m_now, actions);
         });
@@ -298,11 +324,13 @@ void Network::step(Event event)
             m_events.push_back(event); /* it comes again */
         }
         on_flow(*other.node, [&](Actions &actions) {
-            other.node->flow.credit_update(other.peer, event.value, m_now, actions);
+            other.node->flow.credit_update(other.peer,
+                                           core::load_cell(&m_cells[event.value]), m_now,
+                                           actions);
         });
         break;
     default:
-        break;
+        step_bytes(event, side, other);
     }
 }
 
@@ -325,6 +353,19 @@ void Network::arrive(Side &from, Side &to, uint32_t to_index)
     if (verdict != Verdict::in_order) {
         throw Violation("a message was not taken as in order");
     }
+    if (message.bytes > to.node->config.small_message) {
+        bool covered = false;
+
+        take_off(*to.node, to.node->flow.charge(message.bytes));
+        on_flow(*to.node, [&](Actions &actions) {
+            covered = to.node->flow.bytes_arrived(to.peer, message.bytes, m_now, actions);
+        });
+        if (!covered) {
+            throw Violation("a large message had no byte credit");
+        }
+        add(Event::done, to.other,
+            static_cast<uint32_t>(from.node->flow.charge(message.bytes)));
+    }
     if (message.header.kind == HeaderKind::am) {
         if (message.payload != to.received) {
             throw Violation("messages were swapped");
@@ -339,13 +380,41 @@ void Network::notice(Side &from, Side &to)
     NoticeInFlight in_flight = from.notices.front();
 
     from.notices.pop_front();
+    bool good = true;
+
     on_flow(*to.node, [&](Actions &actions) {
-        if (in_flight.notice.kind == Notice::request) {
-            to.node->flow.request(to.peer, in_flight.notice.value, m_now, actions);
-        } else {
-            to.node->flow.answered(to.peer, in_flight.total, m_now, actions);
+        core::Flow &flow     = to.node->flow;
+        const uint32_t value = in_flight.notice.value;
+
+        switch (in_flight.notice.kind) {
+        case Notice::request:
+            flow.request(to.peer, value, m_now, actions);
+            break;
+        case Notice::grant:
+            flow.answered(to.peer, in_flight.total, m_now, actions);
+            break;
+        case Notice::byte_request:
+            flow.byte_request(to.peer, value, m_now, actions);
+            break;
+        case Notice::revoke:
+            flow.revoked(to.peer, value, m_now, actions);
+            break;
+        case Notice::byte_revoke:
+            flow.bytes_revoked(to.peer, value, m_now, actions);
+            break;
+        case Notice::give_back:
+            good = flow.given_back(to.peer, value, m_now, actions);
+            break;
+        case Notice::byte_return:
+            good = flow.bytes_given_back(to.peer, value, m_now, actions);
+            break;
+        case Notice::bulk:
+            break;
         }
     });
+    if (!good) {
+        throw Violation("a peer gave back what it did not hold");
+    }
 }
 
 void Network::check(const Node &node) const

@@ -7,7 +7,9 @@
 // direction arrive in order, notices arrive in order and once, cells arrive in any order
 // and any number of times; nothing is ordered between these. Receives are posted again
 // some time after their arrival. An arrival without a posted receive is a failure of the
-// protocol: the network counts posted receives by itself.
+// protocol: the network counts posted receives by itself. So is an arrival of bytes that
+// were not granted, more of them under way to a node than its budget, and credit that is
+// neither held by a sender nor known to a receiver when all is quiet.
 
 #pragma once
 
@@ -35,6 +37,9 @@ struct Schedule {
     uint32_t burst       = 8; /* most messages of one */
     uint32_t cancels     = 0; /* how often queued messages are cancelled */
     uint32_t leaves_lost = 0; /* how often a leaf goes and comes back */
+    uint32_t bulk        = 0; /* how often each direction of each leaf writes and reads */
+    uint32_t large       = 0; /* how often it sends a large message; bytes, at most: */
+    uint32_t largest     = 0;
     bool refuse_growth   = false;
     bool both_ways       = true; /* the hub sends too */
     std::size_t actions  = 4; /* size of the drivers' arrays */
@@ -66,19 +71,27 @@ public:
 
 private:
     struct Node {
-        explicit Node(const core::FlowConfig &config) :
-            flow(config), posted(config.pool.capacity)
+        explicit Node(const core::FlowConfig &settings) :
+            config(settings), flow(settings), posted(settings.pool.capacity)
         {
         }
 
+        core::FlowConfig config;
         core::Flow flow;
         uint32_t posted; /* receives, as the hardware would count them */
+        uint64_t under_way = 0; /* bytes toward it, as charged */
         std::vector<uint32_t> side_of_peer;
     };
 
     struct Message {
         core::DataHeader header;
         uint64_t payload;
+        uint32_t bytes;
+    };
+
+    struct Write {
+        core::Notice notice;
+        uint32_t bytes;
     };
 
     struct NoticeInFlight {
@@ -98,6 +111,10 @@ private:
         uint64_t received = 0;
         std::deque<Message> messages; /* on their way from here */
         std::deque<NoticeInFlight> notices;
+        std::deque<uint32_t> large; /* sizes of messages that wait */
+        std::deque<Write> writes; /* on their way from here */
+        uint64_t bulk[2] = {}; /* by core::BulkKind: bytes that wait or are under way */
+        uint64_t bulk_unposted[2] = {};
     };
 
     struct Event {
@@ -108,6 +125,12 @@ private:
             write_cell,
             repost,
             burst,
+            large, /* value: bytes */
+            bulk_write, /* is queued; value: bytes */
+            bulk_read,
+            write, /* arrives */
+            read, /* value: bytes; the data arrives */
+            done, /* value: bytes; what was written or sent is complete */
             cancel,
             lose
         };
@@ -126,10 +149,20 @@ private:
     void connect(uint32_t leaf);
     void disconnect(uint32_t leaf);
     void dispatch(uint32_t side);
-    void post(uint32_t side, core::HeaderKind kind);
+    void post(uint32_t side, core::HeaderKind kind, uint32_t bytes);
     void step(Event event);
     void arrive(Side &from, Side &to, uint32_t to_index);
     void notice(Side &from, Side &to);
+    void add_bytes();
+    void step_bytes(const Event &event, Side &side, Side &other);
+    void execute_bytes(uint32_t side, const core::Action &action);
+    void queue_bulk(uint32_t side, core::BulkKind kind, uint32_t bytes);
+    void pump(Node &node);
+    void dispatch_large(uint32_t side);
+    void take_off(Node &node, uint64_t bytes);
+    void put_on(Node &node, uint64_t bytes);
+    void check_quiet(const Side &side) const;
+    void notify(uint32_t side, core::Notice::Kind kind, uint32_t value);
     void write_cell(uint32_t side);
     void check(const Node &node) const;
     void finish();
@@ -143,9 +176,32 @@ private:
     std::vector<std::unique_ptr<Node>> m_leaves;
     std::vector<Side> m_sides;
     std::vector<Event> m_events;
+    std::vector<uint64_t> m_cells; /* all that were ever written */
     uint64_t m_now       = 0;
     uint64_t m_steps     = 0;
     uint64_t m_delivered = 0;
 };
+
+template<class Call>
+void Network::on_flow(Node &node, Call &&call)
+{
+    std::vector<core::Action> storage(m_schedule.actions);
+    core::Actions actions(storage);
+
+    call(actions);
+    for (;;) {
+        std::vector<core::Action> batch(actions.begin(), actions.end());
+
+        for (const core::Action &action : batch) {
+            execute(node, action);
+        }
+        actions.clear();
+        node.flow.drain(actions);
+        if (actions.size() == 0) {
+            break;
+        }
+    }
+    check(node);
+}
 
 } // namespace be::test

@@ -2,7 +2,10 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
 #include <array>
+#include <random>
+#include <vector>
 
 #include "core/scheduler.hpp"
 
@@ -135,6 +138,42 @@ BOOST_AUTO_TEST_CASE(fair_in_bytes)
         BOOST_TEST(bytes + 100 > sent[0]);
         BOOST_TEST(bytes < sent[0] + 100);
     }
+}
+
+/* Between any two moments, peers that always have something to send differ by a quantum
+ * and a largest piece each at most, whoever else comes and goes. */
+BOOST_AUTO_TEST_CASE(shares_differ_by_a_bounded_amount)
+{
+    constexpr uint32_t quantum = 1000, largest = 3000, peers = 12, steady = 4;
+    constexpr int64_t bound = 2 * (int64_t{quantum} + largest);
+    std::mt19937_64 random(7);
+    Scheduler scheduler(quantum);
+    std::vector<int64_t> sent(peers, 0);
+    std::vector<int64_t> lead(steady, 0), lag(steady, 0); /* over peer 0, extremes */
+
+    scheduler.resize(peers);
+    for (uint32_t peer = 0; peer < steady; ++peer) {
+        scheduler.activate(peer);
+    }
+    for (int i = 0; i < 200'000; ++i) {
+        uint32_t other = steady + static_cast<uint32_t>(random() % (peers - steady));
+        auto turn      = scheduler.next();
+
+        (random() % 2 == 0) ? scheduler.activate(other) : scheduler.deactivate(other);
+        turn = scheduler.next();
+        BOOST_REQUIRE(turn.has_value());
+
+        auto bytes = static_cast<uint32_t>(1 + random() % largest);
+
+        scheduler.charge(turn->peer, bytes);
+        sent[turn->peer] += bytes;
+        for (uint32_t peer = 1; peer < steady; ++peer) {
+            lead[peer] = std::max(lead[peer], sent[peer] - sent[0]);
+            lag[peer]  = std::min(lag[peer], sent[peer] - sent[0]);
+            BOOST_REQUIRE_LE(lead[peer] - lag[peer], bound);
+        }
+    }
+    BOOST_TEST(sent[0] > 10'000'000);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

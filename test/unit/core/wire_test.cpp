@@ -158,7 +158,9 @@ BOOST_AUTO_TEST_CASE(cell_fields_do_not_spill)
 
 BOOST_AUTO_TEST_CASE(notice_round_trip)
 {
-    for (Notice::Kind kind : {Notice::request, Notice::grant, Notice::bulk}) {
+    for (Notice::Kind kind :
+         {Notice::request, Notice::grant, Notice::bulk, Notice::byte_request,
+          Notice::revoke, Notice::give_back, Notice::byte_revoke, Notice::byte_return}) {
         for (uint32_t value : {0u, 1u, 0x0fffffffu}) {
             Notice notice{kind, value};
 
@@ -173,7 +175,7 @@ BOOST_AUTO_TEST_CASE(notice_round_trip)
 BOOST_AUTO_TEST_CASE(notice_refuses_unknown_kinds)
 {
     for (uint32_t kind = 0; kind < 16; ++kind) {
-        bool known = (kind >= 1) && (kind <= 3);
+        bool known = (kind >= 1) && (kind <= 8);
 
         BOOST_TEST(decode_notice((kind << 28) | 9).has_value() == known);
     }

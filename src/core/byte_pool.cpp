@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Accounts, arrivals and outputs of the byte pool; byte_pool_serve.cpp has who is granted
+// what when, byte_pool_late.cpp who is late.
+
+#include "core/byte_pool.hpp"
+
+#include <bit>
+#include <stdexcept>
+
+#include "core/byte_pool_account.hpp"
+
+namespace be::core {
+
+namespace {
+
+constexpr uint32_t budget_limit = 1u << 22; /* units: 1 GiB of 256 bytes */
+
+void require(bool good, const char *field, uint64_t value, const std::string &expected)
+{
+    if (!good) {
+        throw std::invalid_argument(std::string("byte pool ") + field + " is " +
+                                    std::to_string(value) + ", expected " + expected);
+    }
+}
+
+} // namespace
+
+BytePoolConfig BytePoolConfig::derive(double gbps, uint64_t loop_ns)
+{
+    BytePoolConfig config;
+    const double bytes_per_ns = gbps / 8;
+    const auto path  = static_cast<uint64_t>(bytes_per_ns * static_cast<double>(loop_ns));
+    const uint64_t q = std::clamp<uint64_t>(std::bit_floor(path / 8), 4096, 65536);
+    const auto in_whole_quanta = [&](uint64_t bytes) {
+        return static_cast<uint32_t>((bytes + q - 1) / q * q / config.unit);
+    };
+
+    config.quantum = static_cast<uint32_t>(q / config.unit);
+    config.run     = in_whole_quanta(path) + config.quantum;
+    config.bonus   = static_cast<uint32_t>(path / config.unit);
+    config.late    = std::max(in_whole_quanta(2 * path), 2 * config.quantum);
+    config.loop_ns = loop_ns;
+    config.unit_ps = static_cast<uint32_t>(config.unit / bytes_per_ns * 1000);
+    return config;
+}
+
+BytePool::BytePool(const BytePoolConfig &config) :
+    m_config(config),
+    m_log(config.enabled() ? std::min(budget_limit, budget()) : 0),
+    m_base_ns(config.loop_ns),
+    m_path_ns(config.loop_ns),
+    m_run(config.run),
+    m_probe_pause_ns(0)
+{
+    require(config.unit >= 1, "unit", config.unit, "at least 1 byte");
+    if (!config.enabled()) {
+        return;
+    }
+    require((config.quantum >= 1) && (config.quantum <= config.run), "quantum",
+            config.quantum, "1 to run, which is " + std::to_string(config.run));
+    require(config.late >= config.quantum, "late", config.late,
+            "at least the quantum of " + std::to_string(config.quantum) + " units");
+    require(uint64_t{config.run} + config.bonus + config.late <= budget_limit,
+            "run + bonus + late", uint64_t{config.run} + config.bonus + config.late,
+            "at most " + std::to_string(budget_limit) + " units");
+    require(config.least_bonus >= 1, "least_bonus", config.least_bonus,
+            "at least 1 unit");
+    require(config.loop_ns >= 1, "loop_ns", config.loop_ns, "at least 1 ns");
+    require(config.unit_ps >= 1, "unit_ps", config.unit_ps, "at least 1 ps");
+}
+
+void BytePool::add(uint32_t index, uint64_t now_ns)
+{
+    if (index >= m_channels.size()) {
+        m_channels.resize(index + 1);
+        m_log.resize(index + 1);
+        for (IndexList *list : {&m_demands[short_demands], &m_demands[long_demands],
+                                &m_demands[restricted], &m_active, &m_idle, &m_late,
+                                &m_overdue, &m_grown, &m_revokes, &m_suspects}) {
+            list->resize(m_channels.size());
+        }
+    }
+
+    Channel &channel = m_channels[index];
+
+    channel         = {};
+    channel.granted = channel.arrived = channel.demand = channel.told =
+            m_config.first_total;
+    channel.cap    = m_config.run;
+    channel.member = true;
+    touch(index, now_ns);
+    top_up(index, now_ns);
+}
+
+void BytePool::remove(uint32_t index, uint64_t now_ns)
+{
+    if (!member(index)) {
+        return;
+    }
+
+    Channel &channel = m_channels[index];
+
+    if (channel.revoking) {
+        --m_revoking;
+    }
+    unlist(index);
+    for (IndexList *list :
+         {&m_active, &m_idle, &m_late, &m_overdue, &m_grown, &m_revokes, &m_suspects}) {
+        list->erase(index);
+    }
+    while (!m_log.empty(index)) {
+        m_log.pop(index);
+    }
+    account(channel, [&] { channel.arrived = channel.demand = channel.granted; });
+    channel.member = channel.running = channel.late = false;
+    serve(now_ns);
+}
+
+/* Takes units off what is outstanding; what they end of the log is done with. */
+void BytePool::use_up(uint32_t index, uint32_t units)
+{
+    Channel &channel = m_channels[index];
+
+    account(channel, [&] {
+        channel.arrived += units;
+        channel.demand = serial_max(channel.demand, channel.arrived);
+    });
+}
+
+bool BytePool::arrived(uint32_t index, uint32_t units, uint64_t now_ns)
+{
+    if (!member(index) || (units > outstanding_of(m_channels[index]))) {
+        return false;
+    }
+
+    m_channels[index].arrival_ns = now_ns;
+    m_channels[index].suspected  = false;
+    use_up(index, units);
+    complete_grants(index, now_ns);
+    touch(index, now_ns);
+    settle(index);
+    time_bonus(index, now_ns);
+    enlist(index);
+    serve(now_ns);
+    top_up(index, now_ns);
+    return true;
+}
+
+bool BytePool::returned(uint32_t index, uint32_t total, uint64_t now_ns)
+{
+    if (!member(index)) {
+        return false;
+    }
+
+    Channel &channel = m_channels[index];
+    int32_t units    = serial_diff(total, channel.returned);
+
+    if (channel.revoking) {
+        channel.revoking = false;
+        --m_revoking;
+    }
+    if ((units < 0) || (static_cast<uint32_t>(units) > outstanding_of(channel))) {
+        return false;
+    }
+    channel.returned = total;
+    use_up(index, static_cast<uint32_t>(units));
+    while (!m_log.empty(index) &&
+           !serial_less(channel.arrived, m_log.front(index).total)) {
+        m_log.pop(index);
+    }
+    settle(index);
+    time_bonus(index, now_ns);
+    enlist(index);
+    serve(now_ns);
+    return true;
+}
+
+void BytePool::request(uint32_t index, uint32_t demand, uint64_t now_ns)
+{
+    if (!member(index)) {
+        return;
+    }
+
+    Channel &channel = m_channels[index];
+
+    account(channel, [&] { channel.demand = serial_max(channel.demand, demand); });
+    touch(index, now_ns);
+    settle(index);
+    time_bonus(index, now_ns);
+    enlist(index);
+    serve(now_ns);
+}
+
+/* Running or idle; a channel that wants nothing any more is not late. */
+void BytePool::settle(uint32_t index)
+{
+    Channel &channel = m_channels[index];
+    bool wants       = open_of(channel) != 0;
+    bool uses        = (outstanding_of(channel) != 0) &&
+                serial_less(channel.arrived, channel.demand);
+    bool running = wants || (channel.running && uses);
+    bool late    = channel.late && (wants || uses);
+
+    if ((running != channel.running) || (late != channel.late)) {
+        account(channel, [&] {
+            channel.running = running;
+            channel.late    = late;
+        });
+    }
+    if (!channel.late) {
+        m_late.erase(index);
+    }
+    if (m_log.empty(index)) {
+        m_overdue.erase(index);
+    }
+}
+
+std::string BytePool::check() const
+{
+    uint64_t sums[3]  = {};
+    uint32_t revoking = 0;
+
+    for (uint32_t index = 0; index < m_channels.size(); ++index) {
+        const Channel &channel = m_channels[index];
+
+        if (!channel.member) {
+            continue;
+        }
+        if (serial_less(channel.granted, channel.arrived)) {
+            return "more bytes arrived than were granted";
+        }
+        if (serial_less(channel.demand, channel.arrived)) {
+            return "a byte demand is behind what arrived";
+        }
+        if (channel.late != m_late.contains(index)) {
+            return "the list of late channels has drifted";
+        }
+        if (serial_less(channel.granted, channel.told)) {
+            return "a channel was told more bytes than were granted";
+        }
+        sums[account_of(channel)] += outstanding_of(channel);
+        revoking += channel.revoking;
+    }
+    if ((sums[0] != m_account[0]) || (sums[1] != m_account[1]) ||
+        (sums[2] != m_account[2])) {
+        return "a sum of bytes over the channels has drifted";
+    }
+    if (revoking != m_revoking) {
+        return "the count of revokes has drifted";
+    }
+    if (sums[0] + sums[1] + sums[2] > budget()) {
+        return "more bytes are outstanding than the budget";
+    }
+    return {};
+}
+
+} // namespace be::core
