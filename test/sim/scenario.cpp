@@ -123,7 +123,7 @@ double Meter::fairness(const std::vector<Link> &links) const
 Result Meter::result(int tag) const
 {
     Result result;
-    std::vector<double> load, victims, idle;
+    std::vector<double> load, victims;
     FabricCounters fabric = m_world.nic().fabric().counters();
 
     for (uint32_t i = 0; i < m_world.transfers().size(); ++i) {
@@ -139,14 +139,15 @@ Result Meter::result(int tag) const
         }
         if (transfer.tag == tag) {
             load.push_back(us);
-        } else if (transfer.tag == Victims::tag) {
-            (i < m_first ? idle : victims).push_back(us);
+        } else if ((transfer.tag == Victims::tag) && (i >= m_first)) {
+            victims.push_back(us);
         }
     }
     m_world.check();
     result.transfer_us = percentiles(std::move(load));
     result.victim_us   = percentiles(std::move(victims));
-    result.idle_us     = percentiles(std::move(idle)).p99;
+    result.idle_us     = static_cast<double>(m_world.idle_latency(Victims::bytes)) /
+                     microsecond;
     result.pauses      = fabric.pauses;
     result.pause_us    = static_cast<double>(fabric.pause_time) / microsecond;
     result.rnr         = m_world.nic().rnr_naks();

@@ -47,7 +47,8 @@ public:
     /* Sends from now until `end`. */
     void start(Time end);
 
-    static constexpr int tag = 9;
+    static constexpr int tag       = 9;
+    static constexpr int64_t bytes = 64;
 
 private:
     void next();
@@ -63,7 +64,7 @@ class Meter {
 public:
     explicit Meter(World &world);
 
-    /* Victims that ended before are the idle ones, for comparison. */
+    /* Victims that started before do not count. */
     void begin();
 
     /* Payload that `hosts` received since begin(), as part of what their ports carry. */

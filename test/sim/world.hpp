@@ -153,6 +153,17 @@ public:
         return m_nic;
     }
 
+    /* Of one packet to another leaf with nothing in the way, credit included. */
+    Time idle_latency(int64_t bytes) const
+    {
+        constexpr int hops   = 4;
+        const Fabric &fabric = m_nic.fabric();
+
+        return hops * ((bytes + overhead) * fabric.byte_time() +
+                       fabric.config().propagation) +
+               m_config.software;
+    }
+
     DriverCounters counters() const;
 
     /* Throws Broken. */
