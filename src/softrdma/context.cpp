@@ -191,7 +191,11 @@ int close_context(device_context &context)
     }
     close(context.verbs.context.cmd_fd);
     close(context.verbs.context.async_fd);
-    close(context.async_write);
+    {
+        std::lock_guard lock(context.async_mutex);
+        close(context.async_write);
+        context.async_write = -1;
+    }
     pthread_mutex_destroy(&context.verbs.context.mutex);
     owner.contexts.erase(context.index);
     return 0;
@@ -206,6 +210,10 @@ void device_context::raise(ibv_event_type type, const event_target *target)
 {
     async_record record{(target != nullptr) ? target->id : 0, static_cast<uint32_t>(type),
                         port_number};
+    std::lock_guard lock(async_mutex);
+    if (async_write < 0) {
+        return;
+    }
     if (write(async_write, &record, sizeof(record)) != sizeof(record)) {
         SOFTRDMA_LOG_ONCE(warn,
                           "asynchronous event %d is lost: 4096 events wait to be read",

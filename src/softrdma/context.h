@@ -9,6 +9,7 @@
 #include <infiniband/verbs.h>
 
 #include <cstddef>
+#include <mutex>
 
 namespace softrdma {
 
@@ -17,7 +18,8 @@ struct device_context {
     process *owner  = nullptr;
     uint32_t device = 0;
     uint32_t index  = 0; // in process::contexts
-    int async_write = -1;
+    std::mutex async_mutex;
+    int async_write = -1; // -1 once closed: the service thread may still know the context
 
     static device_context *from(ibv_context *context)
     {

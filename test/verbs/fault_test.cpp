@@ -5,9 +5,14 @@
 
 #include "connected.hpp"
 #include "port_view.hpp"
+#include "site.hpp"
 
+#include <atomic>
 #include <cerrno>
+#include <fcntl.h>
 #include <poll.h>
+#include <thread>
+#include <unistd.h>
 
 using namespace softtest;
 
@@ -131,6 +136,33 @@ BOOST_AUTO_TEST_CASE(a_fault_can_be_scheduled)
     BOOST_TEST(now_ms() - start >= 40);
     BOOST_TEST(pair.async_event() == IBV_EVENT_PORT_ACTIVE);
     BOOST_TEST(now_ms() - start >= 80);
+}
+
+BOOST_AUTO_TEST_CASE(events_do_not_reach_who_has_closed_the_device)
+{
+    faulty pair;
+    std::atomic<bool> over{false};
+    std::thread trouble([&] {
+        while (!over) {
+            pair.here.fault("link-down");
+            pair.here.fault("link-up");
+        }
+    });
+    uint64_t strays = 0;
+    for (int i = 0; i < 500; ++i) {
+        ibv_context *context = open_device(where_we_are().own_device);
+        verbs().close_device(context);
+        int pipe[2]; // gets the numbers that have become free
+        BOOST_REQUIRE_EQUAL(pipe2(pipe, O_NONBLOCK), 0);
+        std::this_thread::yield();
+        char byte;
+        strays += read(pipe[0], &byte, 1) == 1;
+        close(pipe[0]);
+        close(pipe[1]);
+    }
+    over = true;
+    trouble.join();
+    BOOST_TEST(strays == 0u);
 }
 
 BOOST_AUTO_TEST_CASE(removed_device_is_fatal)
