@@ -333,21 +333,21 @@ totals run_incast(const std::string &words, uint32_t messages)
 
 BOOST_AUTO_TEST_CASE(incast_pauses_the_senders_and_adds_up)
 {
-    totals sum = run_incast("rate=10G delay=1us buffer=256K", 8);
-    BOOST_TEST(sum.finished == 15u * 8);
+    totals sum = run_incast("rate=10G delay=1us buffer=256K", 16);
+    BOOST_TEST(sum.finished == 15u * 16);
     BOOST_TEST(sum.frames > 0u);
     BOOST_TEST(sum.ns > 0u);
     BOOST_TEST(sum.frames == sum.caused_frames);
     BOOST_TEST(sum.ns == sum.caused_ns);
     BOOST_TEST(sum.dropped == 0u);
     BOOST_TEST(sum.sent == sum.received);
-    BOOST_TEST(sum.received == 15u * 8 * 256 * kib);
-    BOOST_TEST(sum.ms >= 25.1); // 30 MiB through one line of 10 Gb/s
+    BOOST_TEST(sum.received == 15u * 16 * 256 * kib);
+    BOOST_TEST(sum.ms >= 50.3); // 60 MiB through one line of 10 Gb/s
 }
 
 BOOST_AUTO_TEST_CASE(incast_without_pauses_drops_repeats_and_adds_up)
 {
-    totals sum = run_incast("rate=10G delay=1us buffer=256K pfc=off", 8);
+    totals sum = run_incast("rate=10G delay=1us buffer=256K pfc=off", 16);
     BOOST_TEST(sum.frames == 0u);
     BOOST_TEST(sum.dropped > 0u);
     BOOST_TEST(sum.repeats > 0u);

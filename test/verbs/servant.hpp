@@ -72,7 +72,7 @@ public:
     void start_sending(uint32_t length, uint32_t count);
     uint64_t sending_result();
 
-    // Writes that many times to that memory, one after the other; returns how often it worked.
+    // Writes that many times to that memory, up to 16 at a time; returns how often it worked.
     void start_writing(const address &target, uint32_t length, uint32_t count);
     uint64_t writing_result();
 
