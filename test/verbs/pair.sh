@@ -18,12 +18,12 @@ pair() {
         be_fail "$* (the server does not listen)" "$BE_TMP/server.log"
         return
     fi
-    be_bounded 60 "${soft[@]}" "$@" -p "$be_port" localhost >"$BE_TMP/client.log" 2>&1 </dev/null || rc=$?
+    be_bounded 180 "${soft[@]}" "$@" -p "$be_port" localhost >"$BE_TMP/client.log" 2>&1 </dev/null || rc=$?
     # A server whose client failed may wait for ever.
     [ "$rc" = 0 ] || kill "$be_pid" 2>/dev/null
     be_reap "$be_pid" 60 || server_rc=$?
     [ "$rc" != 0 ] || rc=$server_rc
-    be_verdict "$*" "$rc" 60 "$BE_TMP/server.log" "$BE_TMP/client.log"
+    be_verdict "$*" "$rc" 180 "$BE_TMP/server.log" "$BE_TMP/client.log"
 }
 
 # Whether everything is to be tried and not a sample: SOFTRDMA_TEST_ALL=yes.
