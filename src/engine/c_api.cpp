@@ -6,6 +6,7 @@
 
 #include "engine/fabric.hpp"
 #include "engine/log.hpp"
+#include "engine/member.hpp"
 #include "verbs/error.hpp"
 
 #include <algorithm>
@@ -18,7 +19,8 @@ using be::engine::Device;
 using be::engine::DeviceAddress;
 using be::engine::Fabric;
 using be::engine::FabricAddress;
-using be::engine::Peer;
+using be::engine::Link;
+using be::engine::Member;
 
 namespace {
 
@@ -27,24 +29,39 @@ Device *device(be_md_t *md)
     return static_cast<Device *>(md);
 }
 
-Fabric *fabric_of(be_fabric_t *fabric)
+Member &member_of(be_fabric_t *fabric)
 {
-    return static_cast<Fabric *>(fabric);
+    return *static_cast<Member *>(fabric);
 }
 
-const Fabric *fabric_of(const be_fabric_t *fabric)
+const Member &member_of(const be_fabric_t *fabric)
 {
-    return static_cast<const Fabric *>(fabric);
+    return *static_cast<const Member *>(fabric);
 }
 
-Peer &peer_of(be_peer_t *peer)
+Fabric &fabric_of(be_fabric_t *fabric)
 {
-    return *static_cast<Peer *>(peer);
+    return member_of(fabric).fabric();
 }
 
-const Peer &peer_of(const be_peer_t *peer)
+const Fabric &fabric_of(const be_fabric_t *fabric)
 {
-    return *static_cast<const Peer *>(peer);
+    return member_of(fabric).fabric();
+}
+
+Link &link_of(be_peer_t *peer)
+{
+    return *static_cast<Link *>(peer);
+}
+
+const Link &link_of(const be_peer_t *peer)
+{
+    return *static_cast<const Link *>(peer);
+}
+
+Fabric &fabric_of(const Link &link)
+{
+    return link.peer.fabric;
 }
 
 // Runs `body`, which returns a status; an exception is logged with `what` was being done.
@@ -242,31 +259,32 @@ be_status_t be_fabric_create(be_md_t *md, uint8_t port, const be_fabric_config_t
                              be_fabric_t **fabric_p)
 {
     return guarded("starting on an RDMA port", [&] {
-        *fabric_p = new Fabric(*device(md), port, *config, *callbacks);
+        *fabric_p = new Member(std::make_shared<Fabric>(*device(md), port, *config),
+                               *callbacks);
         return BE_OK;
     });
 }
 
 void be_fabric_destroy(be_fabric_t *fabric)
 {
-    delete fabric_of(fabric);
+    delete &member_of(fabric);
 }
 
 void be_fabric_query(const be_fabric_t *fabric, be_fabric_attr_t *attr)
 {
-    *attr = fabric_of(fabric)->attributes();
+    *attr = fabric_of(fabric).attributes();
 }
 
 void be_fabric_address(const be_fabric_t *fabric, uint8_t address[BE_FABRIC_ADDR_LEN])
 {
-    fabric_of(fabric)->address().encode(
+    member_of(fabric).address().encode(
             std::span<std::uint8_t, BE_FABRIC_ADDR_LEN>(address, BE_FABRIC_ADDR_LEN));
 }
 
 void be_fabric_device_address(const be_fabric_t *fabric,
                               uint8_t address[BE_DEVICE_ADDR_LEN])
 {
-    fabric_of(fabric)->address().device.encode(
+    fabric_of(fabric).address().device.encode(
             std::span<std::uint8_t, BE_DEVICE_ADDR_LEN>(address, BE_DEVICE_ADDR_LEN));
 }
 
@@ -278,7 +296,7 @@ int be_fabric_is_reachable(const be_fabric_t *fabric,
             std::span<const std::uint8_t, BE_DEVICE_ADDR_LEN>(device_address,
                                                               BE_DEVICE_ADDR_LEN));
     const std::string reason =
-            remote ? fabric_of(fabric)->address().device.unreachable_because(*remote) :
+            remote ? fabric_of(fabric).address().device.unreachable_because(*remote) :
                      "the device address is of another version of this transport";
     if (why != nullptr) {
         copy_text(why, why_size, reason);
@@ -288,32 +306,32 @@ int be_fabric_is_reachable(const be_fabric_t *fabric,
 
 unsigned be_fabric_progress(be_fabric_t *fabric)
 {
-    return fabric_of(fabric)->progress();
+    return member_of(fabric).progress();
 }
 
 int be_fabric_event_fd(const be_fabric_t *fabric)
 {
-    return fabric_of(fabric)->event_fd();
+    return member_of(fabric).event_fd();
 }
 
 be_status_t be_fabric_arm(be_fabric_t *fabric)
 {
-    return fabric_of(fabric)->arm();
+    return member_of(fabric).arm();
 }
 
 void be_rx_release(be_fabric_t *fabric, void *data)
 {
-    fabric_of(fabric)->release_payload(data);
+    fabric_of(fabric).release_payload(data);
 }
 
 be_status_t be_fabric_flush(be_fabric_t *fabric, void *comp)
 {
-    return fabric_of(fabric)->flush_all(comp);
+    return fabric_of(fabric).flush_all(member_of(fabric), comp);
 }
 
 void be_fabric_fence(be_fabric_t *fabric)
 {
-    fabric_of(fabric)->fence_all();
+    fabric_of(fabric).fence_all(member_of(fabric));
 }
 
 be_status_t be_peer_get(be_fabric_t *fabric, const uint8_t address[BE_FABRIC_ADDR_LEN],
@@ -331,7 +349,7 @@ be_status_t be_peer_get(be_fabric_t *fabric, const uint8_t address[BE_FABRIC_ADD
                     address[0]);
             return BE_ERR_INVALID;
         }
-        const std::string why = fabric_of(fabric)->address().device.unreachable_because(
+        const std::string why = fabric_of(fabric).address().device.unreachable_because(
                 remote->device);
         if (!why.empty()) {
             be::engine::log(BE_LOG_ERROR, "cannot connect to fabric {:016x} at {}: {}",
@@ -339,34 +357,34 @@ be_status_t be_peer_get(be_fabric_t *fabric, const uint8_t address[BE_FABRIC_ADD
             return BE_ERR_UNREACHABLE;
         }
         be_status_t status = BE_OK;
-        *peer_p            = fabric_of(fabric)->connect(*remote, &status);
+        *peer_p = fabric_of(fabric).connect(member_of(fabric), *remote, &status);
         return status;
     });
 }
 
 void be_peer_put(be_peer_t *peer)
 {
-    peer_of(peer).fabric.release(peer_of(peer));
+    fabric_of(link_of(peer)).release(link_of(peer));
 }
 
 be_status_t be_peer_status(const be_peer_t *peer)
 {
-    return peer_of(peer).status;
+    return link_of(peer).peer.status;
 }
 
 int be_peer_can_send(be_peer_t *peer)
 {
-    return peer_of(peer).fabric.can_send(peer_of(peer));
+    return fabric_of(link_of(peer)).can_send(link_of(peer));
 }
 
 void be_peer_demand(be_peer_t *peer, int change)
 {
-    peer_of(peer).fabric.demand(peer_of(peer), change);
+    fabric_of(link_of(peer)).demand(link_of(peer), change);
 }
 
 be_status_t be_peer_check(be_peer_t *peer)
 {
-    peer_of(peer).fabric.probe(peer_of(peer));
+    fabric_of(link_of(peer)).probe(link_of(peer));
     return BE_OK;
 }
 
@@ -375,93 +393,98 @@ be_status_t be_am_short(be_peer_t *peer, uint8_t am_id, uint64_t header,
 {
     const be_sge_t parts[] = {{&header, sizeof(header), 0},
                               {const_cast<void *>(payload), length, 0}};
-    return peer_of(peer).fabric.send_short(peer_of(peer), am_id, parts,
-                                           length != 0 ? 2 : 1);
+    return fabric_of(link_of(peer))
+            .send_short(link_of(peer), am_id, parts, length != 0 ? 2 : 1);
 }
 
 be_status_t
 be_am_short_iov(be_peer_t *peer, uint8_t am_id, const be_sge_t *iov, size_t iovcnt)
 {
-    return peer_of(peer).fabric.send_short(peer_of(peer), am_id, iov, iovcnt);
+    return fabric_of(link_of(peer)).send_short(link_of(peer), am_id, iov, iovcnt);
 }
 
 ssize_t be_am_bcopy(be_peer_t *peer, uint8_t am_id, be_pack_func_t pack, void *arg)
 {
-    return peer_of(peer).fabric.send_packed(peer_of(peer), am_id, pack, arg);
+    return fabric_of(link_of(peer)).send_packed(link_of(peer), am_id, pack, arg);
 }
 
 be_status_t be_am_zcopy(be_peer_t *peer, uint8_t am_id, const void *header,
                         unsigned header_length, const be_sge_t *iov, size_t iovcnt,
                         void *comp)
 {
-    return peer_of(peer).fabric.send_zero_copy(peer_of(peer), am_id, header,
-                                               header_length, iov, iovcnt, comp);
+    return fabric_of(link_of(peer))
+            .send_zero_copy(link_of(peer), am_id, header, header_length, iov, iovcnt,
+                            comp);
 }
 
 be_status_t be_put_short(be_peer_t *peer, const void *data, unsigned length,
                          uint64_t remote, uint32_t rkey)
 {
-    return peer_of(peer).fabric.put_short(peer_of(peer), data, length, remote, rkey);
+    return fabric_of(link_of(peer)).put_short(link_of(peer), data, length, remote, rkey);
 }
 
 ssize_t be_put_bcopy(be_peer_t *peer, be_pack_func_t pack, void *arg, uint64_t remote,
                      uint32_t rkey)
 {
-    return peer_of(peer).fabric.put_packed(peer_of(peer), pack, arg, remote, rkey);
+    return fabric_of(link_of(peer)).put_packed(link_of(peer), pack, arg, remote, rkey);
 }
 
 be_status_t be_put_zcopy(be_peer_t *peer, const be_sge_t *iov, size_t iovcnt,
                          uint64_t remote, uint32_t rkey, void *comp)
 {
-    return peer_of(peer).fabric.transfer(peer_of(peer), BulkOperation::Kind::put, iov,
-                                         iovcnt, remote, rkey, comp);
+    return fabric_of(link_of(peer))
+            .transfer(link_of(peer), BulkOperation::Kind::put, iov, iovcnt, remote, rkey,
+                      comp);
 }
 
 be_status_t be_get_bcopy(be_peer_t *peer, void *unpack_func, void *unpack_arg,
                          size_t length, uint64_t remote, uint32_t rkey, void *comp)
 {
-    return peer_of(peer).fabric.get_unpacked(peer_of(peer), unpack_func, unpack_arg,
-                                             length, remote, rkey, comp);
+    return fabric_of(link_of(peer))
+            .get_unpacked(link_of(peer), unpack_func, unpack_arg, length, remote, rkey,
+                          comp);
 }
 
 be_status_t be_get_zcopy(be_peer_t *peer, const be_sge_t *iov, size_t iovcnt,
                          uint64_t remote, uint32_t rkey, void *comp)
 {
-    return peer_of(peer).fabric.transfer(peer_of(peer), BulkOperation::Kind::get, iov,
-                                         iovcnt, remote, rkey, comp);
+    return fabric_of(link_of(peer))
+            .transfer(link_of(peer), BulkOperation::Kind::get, iov, iovcnt, remote, rkey,
+                      comp);
 }
 
 be_status_t be_peer_flush(be_peer_t *peer, void *comp)
 {
-    return peer_of(peer).fabric.flush(peer_of(peer), comp);
+    return fabric_of(link_of(peer)).flush(link_of(peer), comp);
 }
 
 void be_peer_fence(be_peer_t *peer)
 {
-    peer_of(peer).fabric.fence(peer_of(peer));
+    fabric_of(link_of(peer)).fence(link_of(peer));
 }
 
 void be_fabric_metrics(const be_fabric_t *fabric, be_metric_func_t func, void *arg)
 {
-    fabric_of(fabric)->metrics(func, arg);
+    fabric_of(fabric).metrics(func, arg);
 }
 
 void be_peer_metrics(const be_peer_t *peer, be_metric_func_t func, void *arg)
 {
-    peer_of(peer).fabric.peer_metrics(peer_of(peer), func, arg);
+    fabric_of(link_of(peer)).link_metrics(link_of(peer), func, arg);
 }
 
 void be_fabric_visit_peers(be_fabric_t *fabric, be_peer_visit_func_t func, void *arg)
 {
-    fabric_of(fabric)->visit_peers([&](Peer &peer) { func(arg, &peer); });
+    fabric_of(fabric).visit_links(member_of(fabric),
+                                  [&](Link &link) { func(arg, &link); });
 }
 
 const char *be_peer_name(const be_peer_t *peer)
 {
-    return peer_of(peer).name.c_str();
+    return link_of(peer).peer.name.c_str();
 }
 
 const char *be_peer_failure(const be_peer_t *peer)
 {
-    return peer_of(peer).why.c_str();
+    return link_of(peer).peer.why.c_str();
 }

@@ -11,6 +11,7 @@
 
 #include "engine/fabric.hpp"
 #include "engine/log.hpp"
+#include "engine/member.hpp"
 
 #include <fmt/format.h>
 #include <sodium.h>
@@ -26,31 +27,22 @@ constexpr std::uint32_t psn_mask = 0xffffff;
 
 } // namespace
 
-Peer *Fabric::connect(const FabricAddress &address, be_status_t *status)
+Link *Fabric::connect(Member &member, const FabricAddress &address, be_status_t *status)
 {
-    *status = BE_OK;
-    if (const auto found = m_by_fabric.find(address.identity.fabric_id);
-        found != m_by_fabric.end()) {
-        ++found->second->references;
-        return found->second;
-    }
     Peer *peer = nullptr;
+    *status    = BE_OK;
     try {
-        peer       = &add_peer(address.identity);
-        peer->name = fmt::format("fabric {:016x} at {}", address.identity.fabric_id,
-                                 address.control.to_string());
-        make_queues(*peer);
-        if (address.identity.fabric_id == m_address.identity.fabric_id) {
-            connect_to_self(*peer);
-        } else {
-            peer->initiator  = true;
-            peer->connection = m_node->connect(m_address.identity.fabric_id,
-                                               address.control, address.identity,
-                                               connect_info(*peer));
-            m_by_connection.emplace(peer->connection, peer);
+        const auto found = m_by_fabric.find(address.identity.fabric_id);
+        if (found == m_by_fabric.end()) {
+            peer = &add_peer(address.identity);
         }
-        ++peer->references;
-        return peer;
+        Link &link = link_to(peer != nullptr ? *peer : *found->second, member,
+                             address.iface);
+        if (peer != nullptr) {
+            start(*peer, address);
+        }
+        ++link.references;
+        return &link;
     } catch (const std::exception &error) {
         *status = BE_ERR_NO_MEMORY;
         log(BE_LOG_ERROR, "cannot connect to fabric {:016x} at {}: {}",
@@ -60,6 +52,30 @@ Peer *Fabric::connect(const FabricAddress &address, be_status_t *status)
         }
         return nullptr;
     }
+}
+
+Link &Fabric::link_to(Peer &peer, Member &member, std::uint16_t iface)
+{
+    auto &link = peer.links[Link::key(member.id(), iface)];
+    if (link == nullptr) {
+        link = std::make_unique<Link>(member, peer, iface);
+    }
+    return *link;
+}
+
+void Fabric::start(Peer &peer, const FabricAddress &address)
+{
+    peer.name = fmt::format("fabric {:016x} at {}", address.identity.fabric_id,
+                            address.control.to_string());
+    make_queues(peer);
+    if (address.identity.fabric_id == m_address.identity.fabric_id) {
+        connect_to_self(peer);
+        return;
+    }
+    peer.initiator  = true;
+    peer.connection = m_node->connect(m_address.identity.fabric_id, address.control,
+                                      address.identity, connect_info(peer));
+    m_by_connection.emplace(peer.connection, &peer);
 }
 
 Peer &Fabric::add_peer(const control::Identity &identity)

@@ -5,6 +5,7 @@
 #include "engine/fabric.hpp"
 
 #include "engine/log.hpp"
+#include "engine/member.hpp"
 
 #include <fmt/format.h>
 #include <sodium.h>
@@ -75,11 +76,9 @@ DeviceAddress make_device_address(const Device &device, const ibv_port_attr &por
 
 } // namespace
 
-Fabric::Fabric(Device &device, std::uint8_t port, const be_fabric_config_t &config,
-               const be_fabric_callbacks_t &callbacks) :
+Fabric::Fabric(Device &device, std::uint8_t port, const be_fabric_config_t &config) :
     m_device(device),
     m_config(config),
-    m_callbacks(callbacks),
     m_port(port),
     m_port_attributes(device.context().port(port)),
     m_gid(verbs::choose_gid(device.context(), port, config.gid_index)),
@@ -137,6 +136,20 @@ verbs::QueuePairCapacity Fabric::queue_capacity(unsigned max_inline) const
             .max_send_sge    = BE_MAX_SGE + 1,
             .max_receive_sge = 1,
             .max_inline      = max_inline};
+}
+
+std::uint16_t Fabric::join(Member &member)
+{
+    if (m_members.size() > UINT16_MAX) {
+        throw std::runtime_error("the fabric has as many interfaces as it can name");
+    }
+    m_members.push_back(&member);
+    return static_cast<std::uint16_t>(m_members.size() - 1);
+}
+
+void Fabric::leave(Member &member) noexcept
+{
+    m_members[member.id()] = nullptr;
 }
 
 Fabric::~Fabric()
@@ -199,7 +212,7 @@ void Fabric::open_event_fd()
     }
 }
 
-unsigned Fabric::progress()
+unsigned Fabric::poll()
 {
     unsigned events = poll_receives();
     // What has arrived goes first: whoever waits for it waits for this function to return.
@@ -215,9 +228,6 @@ unsigned Fabric::progress()
     }
     if (!m_draining.empty() || !m_expected.empty()) {
         events += finish_drains();
-    }
-    if (!m_reports.empty()) {
-        events += report_failures();
     }
     if (m_free_due) {
         free_dead_peers();
@@ -323,7 +333,7 @@ void Fabric::on_sent(const ibv_wc &wc)
     if (peer.admitted != 0 && peer.usable()) {
         post_admitted(peer);
     }
-    if (!peer.waiters.empty()) {
+    if (!peer.flushing.empty()) {
         check_waiters(peer);
     }
 }
@@ -341,10 +351,12 @@ void Fabric::retired(Peer &peer, const Slot &slot, be_status_t status)
     case Slot::Kind::plain:
         break;
     case Slot::Kind::notify:
-        complete(slot.object, status);
+        if (Member *owner = member(slot.member); owner != nullptr) {
+            owner->complete(slot.object, status);
+        }
         break;
     case Slot::Kind::direct:
-        ++peer.bulk_done;
+        ++static_cast<Link *>(slot.object)->bulk_done;
         break;
     case Slot::Kind::bulk:
         piece_done(peer, *static_cast<BulkOperation *>(slot.object), slot.bytes, status);
@@ -359,8 +371,7 @@ int Fabric::event_fd() const noexcept
 
 be_status_t Fabric::arm()
 {
-    if (m_inbox.pending() || !m_reports.empty() || m_stashed_receives != 0 ||
-        m_stashed_sends != 0) {
+    if (m_inbox.pending() || m_stashed_receives != 0 || m_stashed_sends != 0) {
         return BE_ERR_BUSY;
     }
     if (m_receives.missing()) {
@@ -406,13 +417,6 @@ void Fabric::queue_failure(const char *what)
         if (peer != nullptr && peer->usable()) {
             fail(*peer, BE_ERR_IO, "the completion queue failed");
         }
-    }
-}
-
-void Fabric::complete(void *completion, be_status_t status)
-{
-    if (completion != nullptr) {
-        m_callbacks.complete(m_callbacks.arg, completion, status);
     }
 }
 

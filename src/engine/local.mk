@@ -17,11 +17,15 @@ src_engine_libbe_engine_la_SOURCES = \
 	src/engine/fabric.cpp \
 	src/engine/fabric.hpp \
 	src/engine/failure.cpp \
+	src/engine/fifo.hpp \
 	src/engine/flush.cpp \
 	src/engine/inbox.cpp \
 	src/engine/inbox.hpp \
+	src/engine/link.hpp \
 	src/engine/log.cpp \
 	src/engine/log.hpp \
+	src/engine/member.cpp \
+	src/engine/member.hpp \
 	src/engine/messages.cpp \
 	src/engine/metrics.cpp \
 	src/engine/peer.hpp \

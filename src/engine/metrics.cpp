@@ -94,16 +94,18 @@ void Fabric::metrics(be_metric_func_t func, void *arg) const
         "side-channel connections of the process that were turned away", rejected);
 }
 
-void Fabric::peer_metrics(const Peer &peer, be_metric_func_t func, void *arg) const
+void Fabric::link_metrics(const Link &link, be_metric_func_t func, void *arg) const
 {
+    const Peer &peer = link.peer;
     if (peer.state == Peer::State::dead) {
         return;
     }
     const core::PeerStats flow = m_flow.stats(peer.index);
     const auto say             = [&](const char *name, const char *unit, const char *help,
                          std::uint64_t value) { func(arg, name, unit, help, value); };
-    say("endpoints", "count", "endpoints to this peer now", peer.references);
-    say("pending", "count", "operations queued on them now", peer.queued);
+    say("endpoints", "count", "endpoints to this interface of the peer now",
+        link.references);
+    say("pending", "count", "operations queued on them now", link.queued);
     say("credit_granted", "count", "messages the peer granted to us, total (32 bits)",
         flow.credit_granted);
     say("credit_used", "count", "messages sent to the peer, total (32 bits)",

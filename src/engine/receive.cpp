@@ -3,7 +3,7 @@
 // What arrives: active messages in buffers of the shared receive queue, and notices.
 
 #include "engine/fabric.hpp"
-#include "engine/log.hpp"
+#include "engine/member.hpp"
 
 #include <fmt/format.h>
 
@@ -64,12 +64,18 @@ void Fabric::on_message(const ibv_wc &wc, Peer *peer, std::uint64_t time)
         return;
     }
 
+    Member *member = this->member(header.dst_iface);
+    if (member == nullptr) [[unlikely]] {
+        m_receives.release(buffer);
+        ++m_counters.messages_dropped;
+        return;
+    }
+
     const std::size_t length = wc.byte_len - core::data_header_size;
     const bool keep          = !m_receives.exhausted();
     m_counters.bytes_received += length;
     ++m_counters.messages_received;
-    if (m_callbacks.am(m_callbacks.arg, header.am_id, payload, length, keep) ==
-        BE_RX_KEPT) {
+    if (member->deliver(header.am_id, payload, length, keep) == BE_RX_KEPT) {
         ++m_counters.receives_kept;
         return;
     }

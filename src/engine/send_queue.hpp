@@ -25,15 +25,16 @@ struct Slot {
     enum class Kind : std::uint8_t {
         plain, // nothing beyond the buffer
         marker, // nothing at all: only its completion matters
-        notify, // object: the upper layer's completion
-        direct, // a put that is an operation by itself
+        notify, // object: the upper layer's completion, of `member`
+        direct, // object: the Link of a put that is an operation by itself
         bulk // object: a BulkOperation, `bytes` of which this is
     };
 
-    Kind kind           = Kind::plain;
-    std::uint32_t bytes = 0;
-    void *object        = nullptr;
-    void *buffer        = nullptr; // staging buffer to give back, or null
+    Kind kind            = Kind::plain;
+    std::uint16_t member = 0;
+    std::uint32_t bytes  = 0;
+    void *object         = nullptr;
+    void *buffer         = nullptr; // staging buffer to give back, or null
 };
 
 class SendQueue {
