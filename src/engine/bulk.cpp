@@ -149,8 +149,12 @@ void Fabric::operation_done(BulkOperation &operation)
     if (operation.staging != nullptr) {
         if (operation.kind == BulkOperation::Kind::get && status == BE_OK) {
             m_counters.bytes_copied += operation.unpack_length;
-            member.unpack(operation.unpack_func, operation.unpack_arg, operation.staging,
-                          operation.unpack_length);
+            if (m_lock.shared()) {
+                // It comes back when its data has been taken.
+                member.post({.kind = Mail::Kind::data, .object = &operation});
+                return;
+            }
+            member.unpack(operation);
         }
         (void)m_staging.put(operation.staging);
     }
@@ -169,6 +173,40 @@ void Fabric::cancel_operations(Peer &peer)
             operation_done(operation);
         }
     }
+}
+
+// Of a member that leaves: what is not posted never will be.
+void Fabric::cancel_operations(const Member &member)
+{
+    visit_links(member, [&](Link &link) {
+        Peer &peer = link.peer;
+        if (link.operations.empty()) {
+            return;
+        }
+        for (unsigned i = peer.bulk_links.size(); i != 0; --i) {
+            if (Link *other = peer.bulk_links.pop(); other != &link) {
+                peer.bulk_links.push(other);
+            }
+        }
+        while (!link.operations.empty()) {
+            BulkOperation &operation = *link.operations.pop();
+            // The window counts some of it as waiting, and some as under way already.
+            const std::uint64_t left    = charge(operation.unposted);
+            const std::uint64_t waiting = std::min(left,
+                                                   m_flow.stats(peer.index).bulk_queued);
+            m_flow.bulk_cancelled(peer.index, waiting);
+            if (waiting < left) {
+                m_flow.bulk_done(peer.index, left - waiting);
+                peer.admitted -= left - waiting;
+            }
+            operation.status     = BE_ERR_CANCELED;
+            operation.unposted   = 0;
+            operation.posted_any = true;
+            if (operation.in_flight == 0) {
+                operation_done(operation);
+            }
+        }
+    });
 }
 
 } // namespace be::engine

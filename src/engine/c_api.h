@@ -9,9 +9,10 @@
  *   be_peer_t    the way from there to one interface elsewhere; all ways to one remote fabric share its queue
  *                pairs
  *
- * Threads: calls on one be_fabric_t and its peers come from one thread at a time (UCX's worker lock).
- * be_md_* and be_mem_* may be called from any thread. Callbacks are invoked only from inside
- * be_fabric_progress(), except be_log_func_t, which may come from the control thread.
+ * Threads: calls on one be_fabric_t and its peers come from one thread at a time (UCX's worker lock), also
+ * where several be_fabric_t share what lies below. be_md_* and be_mem_* may be called from any thread.
+ * Callbacks are invoked only from inside be_fabric_progress() of the be_fabric_t they were given to, except
+ * be_log_func_t, which may come from the control thread. Pack functions are called by the send that was given them.
  *
  * Completions: operations take an opaque `void *comp`. BE_OK means done at once, comp is not used;
  * BE_INPROGRESS means be_fabric_callbacks_t::complete(comp, status) is called exactly once later. A NULL
@@ -130,6 +131,12 @@ enum {
     BE_AM_MAX_HEADER   = 256 /* bytes of an am_zcopy header */
 };
 
+/* Who shares queue pairs, credit and receives. */
+typedef enum be_mux {
+    BE_MUX_IFACE, /* nobody: each be_fabric_t has its own */
+    BE_MUX_PROCESS /* those of a process that have the same port and configuration */
+} be_mux_t;
+
 typedef struct be_fabric_config {
     size_t segment_size; /* largest active message, bytes */
     unsigned rx_capacity; /* receives of the shared queue at start */
@@ -146,6 +153,7 @@ typedef struct be_fabric_config {
     int gid_index; /* -1: choose (RoCE v2, IPv4 first) */
     double peer_timeout; /* seconds of silence until a peer is declared dead */
     double connect_timeout; /* seconds */
+    be_mux_t mux;
     size_t rx_headroom; /* bytes in front of every received payload that belong to the upper layer */
     size_t am_alignment; /* (payload + am_align_offset) is aligned to this; 1: anything */
     size_t am_align_offset;
@@ -176,7 +184,7 @@ typedef struct be_fabric_callbacks {
 be_status_t be_fabric_create(be_md_t *md, uint8_t port, const be_fabric_config_t *config,
                              const be_fabric_callbacks_t *callbacks,
                              be_fabric_t **fabric_p);
-/* Says goodbye to every peer. All endpoints (be_peer_t references) are gone before. */
+/* Says goodbye to every peer, or leaves to those who share it. All endpoints (be_peer_t references) are gone before. */
 void be_fabric_destroy(be_fabric_t *fabric);
 
 typedef struct be_fabric_attr {

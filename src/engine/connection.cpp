@@ -59,6 +59,7 @@ Link &Fabric::link_to(Peer &peer, Member &member, std::uint16_t iface)
     auto &link = peer.links[Link::key(member.id(), iface)];
     if (link == nullptr) {
         link = std::make_unique<Link>(member, peer, iface);
+        bar(*link);
     }
     return *link;
 }
@@ -99,8 +100,8 @@ Peer &Fabric::add_peer(const control::Identity &identity)
 void Fabric::make_queues(Peer &peer)
 {
     std::string why;
-    peer.cell = m_device.remote_memory().allocate(sizeof(std::uint64_t),
-                                                  sizeof(std::uint64_t), &why);
+    peer.cell = m_device->remote_memory().allocate(sizeof(std::uint64_t),
+                                                   sizeof(std::uint64_t), &why);
     if (!peer.cell) {
         throw std::runtime_error(fmt::format("no memory for a credit cell: {}", why));
     }
@@ -109,7 +110,7 @@ void Fabric::make_queues(Peer &peer)
     const verbs::QueuePairCapacity capacity = queue_capacity(m_max_inline);
     const auto make = [&](SendQueue &queue, bool bulk, verbs::SharedReceiveQueue &srq,
                           unsigned access) {
-        verbs::QueuePair qp(m_device.context(), m_device.pd(), m_send_cq, m_receive_cq,
+        verbs::QueuePair qp(m_device->context(), m_device->pd(), m_send_cq, m_receive_cq,
                             &srq, capacity);
         qp.to_init(m_port, access);
         std::uint32_t place = static_cast<std::uint32_t>(m_queues.size());
@@ -163,7 +164,7 @@ void Fabric::destroy_queues(Peer &peer) noexcept
     }
     m_notice_surplus += std::exchange(peer.notice_receives, 0);
     if (peer.cell) {
-        (void)m_device.remote_memory().free(peer.cell);
+        (void)m_device->remote_memory().free(peer.cell);
         peer.cell = {};
     }
 }
@@ -181,7 +182,7 @@ control::ConnectInfo Fabric::connect_info(Peer &peer)
                                  m_config.path_mtu :
                                  static_cast<std::uint8_t>(m_port_attributes.active_mtu);
     info.max_rd_atomic = static_cast<std::uint8_t>(
-            std::min(m_device.context().attributes().max_qp_rd_atom, 255));
+            std::min(m_device->context().attributes().max_qp_rd_atom, 255));
     info.segment_size     = static_cast<std::uint32_t>(m_config.segment_size);
     info.initial_messages = m_flow.granted(peer.index);
     info.cell_address     = reinterpret_cast<std::uint64_t>(peer.cell.address);
@@ -218,12 +219,12 @@ void Fabric::wire(Peer &peer, const control::ConnectInfo &info)
             .service_level      = m_config.service_level,
             .mtu                = static_cast<ibv_mtu>(std::min(own_mtu, info.mtu)),
             .max_dest_rd_atomic = static_cast<std::uint8_t>(
-                    std::min(m_device.context().attributes().max_qp_rd_atom, 255))};
+                    std::min(m_device->context().attributes().max_qp_rd_atom, 255))};
     verbs::SendLimits limits{
             .timeout       = m_config.timeout,
             .retry_count   = m_config.retry_count,
             .max_rd_atomic = static_cast<std::uint8_t>(std::max(
-                    1, std::min<int>(m_device.context().attributes().max_qp_init_rd_atom,
+                    1, std::min<int>(m_device->context().attributes().max_qp_init_rd_atom,
                                      info.max_rd_atomic)))};
     SendQueue *queues[] = {&peer.messages, &peer.bulk};
     for (unsigned i = 0; i < 2; ++i) {
@@ -255,6 +256,9 @@ void Fabric::become_ready(Peer &peer)
         "{}: connected, queue pairs {:#x} and {:#x}, {} messages granted to it",
         peer.name, peer.messages.qp().number(), peer.bulk.qp().number(),
         m_flow.granted(peer.index));
+    if (m_sleepers != 0) {
+        wake_waiting(peer);
+    }
 }
 
 unsigned Fabric::handle_control()

@@ -13,9 +13,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <sys/epoll.h>
 #include <system_error>
-#include <unistd.h>
 
 namespace be::engine {
 namespace {
@@ -76,56 +74,58 @@ DeviceAddress make_device_address(const Device &device, const ibv_port_attr &por
 
 } // namespace
 
-Fabric::Fabric(Device &device, std::uint8_t port, const be_fabric_config_t &config) :
-    m_device(device),
+Fabric::Fabric(std::shared_ptr<Device> opened, std::uint8_t port,
+               const be_fabric_config_t &config) :
+    m_device(std::move(opened)),
     m_config(config),
+    m_hold_at(std::max(config.rx_capacity / 2, least_backlog)),
+    m_backlog_limit(m_hold_at +
+                    std::uint64_t{16} * std::max(config.rx_capacity, least_backlog)),
     m_port(port),
-    m_port_attributes(device.context().port(port)),
-    m_gid(verbs::choose_gid(device.context(), port, config.gid_index)),
-    m_address{new_identity(), {}, make_device_address(device, m_port_attributes, m_gid)},
-    m_channel(device.context()),
-    m_receive_cq(device.context(), max_receives(config) + notice_receives, &m_channel),
-    m_send_cq(device.context(), send_cq_entries, &m_channel),
-    m_receives(device.context(), device.pd(), device.local_memory(),
+    m_port_attributes(m_device->context().port(port)),
+    m_gid(verbs::choose_gid(m_device->context(), port, config.gid_index)),
+    m_address{new_identity(),
+              {},
+              make_device_address(*m_device, m_port_attributes, m_gid)},
+    m_channel(m_device->context()),
+    m_receive_cq(m_device->context(), max_receives(config) + notice_receives, &m_channel),
+    m_send_cq(m_device->context(), send_cq_entries, &m_channel),
+    m_receives(m_device->context(), m_device->pd(), m_device->local_memory(),
                ReceiveLayout::make(config.segment_size, config.rx_headroom,
                                    config.am_alignment, config.am_align_offset),
                config.rx_capacity, max_receives(config), config.rx_max),
-    m_notice_srq(device.context(), device.pd(), notice_receives),
-    m_staging(device.local_memory(),
+    m_notice_srq(m_device->context(), m_device->pd(), notice_receives),
+    m_staging(m_device->local_memory(),
               {.buffer_size = core::data_header_size +
                               std::max<std::size_t>(config.segment_size,
                                                     BE_AM_MAX_HEADER),
                .cap = staging_buffers}),
     m_flow(flow_config(post_first_receives())),
+    m_lock(config.mux == BE_MUX_PROCESS),
     m_node(control::Node::acquire())
 {
-    if (config.shared) {
+    if (config.shared || m_lock.shared()) {
         m_receive_cq.never_yield();
         m_send_cq.never_yield();
     }
     learn_max_inline();
-    open_event_fd();
-    try {
-        control::ListenOptions options;
-        m_address.control = m_node->listen(control_address(device, m_gid), options);
-        control::Settings settings;
-        settings.peer_timeout = std::chrono::milliseconds(
-                std::max<std::int64_t>(10, std::int64_t(config.peer_timeout * 1e3)));
-        m_node->attach(m_address.identity, &m_inbox, settings);
-    } catch (...) {
-        ::close(m_epoll);
-        throw;
-    }
+    control::ListenOptions options;
+    m_address.control = m_node->listen(control_address(*m_device, m_gid), options);
+    control::Settings settings;
+    settings.peer_timeout = std::chrono::milliseconds(
+            std::max<std::int64_t>(10, std::int64_t(config.peer_timeout * 1e3)));
+    m_node->attach(m_address.identity, &m_inbox, settings);
     log(BE_LOG_DEBUG, "fabric {:016x} on {}:{} gid {} control {}",
-        m_address.identity.fabric_id, device.context().device(), unsigned{port},
+        m_address.identity.fabric_id, m_device->context().device(), unsigned{port},
         m_gid.to_string(), m_address.control.to_string());
 }
 
 // What the device gives to a queue pair like those to come.
 void Fabric::learn_max_inline()
 {
-    const verbs::QueuePair qp(m_device.context(), m_device.pd(), m_send_cq, m_receive_cq,
-                              &m_receives.srq(), queue_capacity(m_config.max_inline));
+    const verbs::QueuePair qp(m_device->context(), m_device->pd(), m_send_cq,
+                              m_receive_cq, &m_receives.srq(),
+                              queue_capacity(m_config.max_inline));
     m_max_inline = std::min(qp.max_inline(), m_config.max_inline);
 }
 
@@ -138,31 +138,17 @@ verbs::QueuePairCapacity Fabric::queue_capacity(unsigned max_inline) const
             .max_inline      = max_inline};
 }
 
-std::uint16_t Fabric::join(Member &member)
-{
-    if (m_members.size() > UINT16_MAX) {
-        throw std::runtime_error("the fabric has as many interfaces as it can name");
-    }
-    m_members.push_back(&member);
-    return static_cast<std::uint16_t>(m_members.size() - 1);
-}
-
-void Fabric::leave(Member &member) noexcept
-{
-    m_members[member.id()] = nullptr;
-}
-
 Fabric::~Fabric()
 {
+    m_waker.reset();
     m_node->detach(m_address.identity.fabric_id);
     // Queue pairs go before the queues they use; completions nobody waits for any more go with them.
     for (auto &peer : m_peers) {
         if (peer != nullptr && peer->cell) {
-            (void)m_device.remote_memory().free(peer->cell);
+            (void)m_device->remote_memory().free(peer->cell);
         }
     }
     m_peers.clear();
-    ::close(m_epoll);
 }
 
 // Those that the protocol starts with; it hears of later ones from refill_receives().
@@ -172,7 +158,7 @@ unsigned Fabric::post_first_receives()
     if (m_receives.post(&error) == 0) {
         throw std::runtime_error(
                 fmt::format("{}: no receive could be posted, {} were asked for: {}",
-                            m_device.context().device(), m_config.rx_capacity,
+                            m_device->context().device(), m_config.rx_capacity,
                             error != 0 ? std::system_category().message(error) :
                                          "no memory for them"));
     }
@@ -190,26 +176,6 @@ core::FlowConfig Fabric::flow_config(unsigned posted) const
     flow.window.port       = std::max<std::uint64_t>(m_config.window, 2 * m_config.chunk);
     flow.window.peer       = flow.window.port;
     return flow;
-}
-
-void Fabric::open_event_fd()
-{
-    m_epoll = ::epoll_create1(EPOLL_CLOEXEC);
-    if (m_epoll < 0) {
-        throw std::system_error(errno, std::system_category(),
-                                "cannot create an epoll descriptor");
-    }
-    for (const int fd : {m_channel.fd(), m_inbox.event_fd()}) {
-        epoll_event event{};
-        event.events  = EPOLLIN;
-        event.data.fd = fd;
-        if (::epoll_ctl(m_epoll, EPOLL_CTL_ADD, fd, &event) != 0) {
-            const int error = errno;
-            ::close(m_epoll);
-            throw std::system_error(error, std::system_category(),
-                                    "cannot watch a completion channel");
-        }
-    }
 }
 
 unsigned Fabric::poll()
@@ -326,7 +292,7 @@ void Fabric::on_sent(const ibv_wc &wc)
             fail(peer, BE_ERR_PEER_FAILED,
                  fmt::format("{} queue pair {:#x} on {}: {} (vendor error {:#x})",
                              ref.bulk ? "bulk" : "message", queue.qp().number(),
-                             m_device.context().device(), verbs::to_string(wc.status),
+                             m_device->context().device(), verbs::to_string(wc.status),
                              wc.vendor_err));
         }
     }
@@ -335,6 +301,9 @@ void Fabric::on_sent(const ibv_wc &wc)
     }
     if (!peer.flushing.empty()) {
         check_waiters(peer);
+    }
+    if (m_sleepers != 0) {
+        wake_waiting(peer);
     }
 }
 
@@ -352,6 +321,7 @@ void Fabric::retired(Peer &peer, const Slot &slot, be_status_t status)
         break;
     case Slot::Kind::notify:
         if (Member *owner = member(slot.member); owner != nullptr) {
+            --owner->zero_copies;
             owner->complete(slot.object, status);
         }
         break;
@@ -362,11 +332,6 @@ void Fabric::retired(Peer &peer, const Slot &slot, be_status_t status)
         piece_done(peer, *static_cast<BulkOperation *>(slot.object), slot.bytes, status);
         break;
     }
-}
-
-int Fabric::event_fd() const noexcept
-{
-    return m_epoll;
 }
 
 be_status_t Fabric::arm()
@@ -395,7 +360,7 @@ void Fabric::refill_receives()
     if (error != 0 && !m_receive_error_logged) {
         m_receive_error_logged = true;
         log(BE_LOG_ERROR, "{}: posting receives failed: {} (errno {})",
-            m_device.context().device(), std::system_category().message(error), error);
+            m_device->context().device(), std::system_category().message(error), error);
     }
     if (count != 0) {
         flow_event(
@@ -412,7 +377,7 @@ void Fabric::queue_failure(const char *what)
     log(BE_LOG_ERROR,
         "{}: the {} queue failed (overrun or device error); every peer of fabric {:016x} "
         "is lost",
-        m_device.context().device(), what, m_address.identity.fabric_id);
+        m_device->context().device(), what, m_address.identity.fabric_id);
     for (const auto &peer : m_peers) {
         if (peer != nullptr && peer->usable()) {
             fail(*peer, BE_ERR_IO, "the completion queue failed");

@@ -20,15 +20,20 @@
 #include "engine/c_api.h"
 #include "engine/device.hpp"
 #include "engine/inbox.hpp"
+#include "engine/mailbox.hpp"
+#include "engine/member_lock.hpp"
 #include "engine/peer.hpp"
 #include "engine/qpn_table.hpp"
 #include "engine/receive_ring.hpp"
+#include "engine/waker.hpp"
 #include "memory/pool.hpp"
 #include "verbs/completion_queue.hpp"
 #include "verbs/gid.hpp"
 
+#include <algorithm>
 #include <array>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -53,22 +58,86 @@ struct FabricCounters {
     std::uint64_t peers_failed     = 0;
     std::uint64_t peers_departed   = 0;
     std::uint64_t cells_written    = 0;
+    std::uint64_t holds            = 0; // peers were told not to send to an interface
     std::uint64_t rnr              = 0; // receiver-not-ready: must stay 0
 };
 
 class Fabric {
 public:
     // Throws verbs::Error, std::system_error, std::invalid_argument, std::bad_alloc.
-    Fabric(Device &device, std::uint8_t port, const be_fabric_config_t &config);
+    Fabric(std::shared_ptr<Device> opened, std::uint8_t port,
+           const be_fabric_config_t &config);
     ~Fabric();
 
-    // The member's interface id; throws std::runtime_error.
+    MemberLock &lock() noexcept
+    {
+        return m_lock;
+    }
+
+    // Members. join() returns its interface id; throws std::runtime_error. leave() takes the lock by itself.
     std::uint16_t join(Member &member);
     void leave(Member &member) noexcept;
+    // Could a new member of that port and configuration join?
+    bool suits(const Device &device, std::uint8_t port,
+               const be_fabric_config_t &config) const noexcept;
 
+    // The descriptors of completions and of the control channel: whoever is alone watches them himself.
+    bool unwatched() const noexcept
+    {
+        return m_member_count == 0 && !m_crowded;
+    }
+
+    int channel_fd() const noexcept
+    {
+        return m_channel.fd();
+    }
+
+    int control_fd() const noexcept
+    {
+        return m_inbox.event_fd();
+    }
+
+    // For the only member, which hears of everything by direct call.
     unsigned poll();
-    int event_fd() const noexcept;
     be_status_t arm();
+
+    // For one of many. BE_OK: it may sleep, the lock being held until it has said so.
+    unsigned poll_for(Member &member);
+    be_status_t arm_for_many();
+
+    void one_sleeps() noexcept
+    {
+        ++m_sleepers;
+    }
+
+    void one_wakes() noexcept
+    {
+        --m_sleepers;
+    }
+
+    // Whoever polls in vain gives the processor away now and then.
+    bool yields() const noexcept
+    {
+        return m_device->context().soft() && !m_config.shared;
+    }
+
+    void take_back(std::vector<void *> &payloads,
+                   std::vector<BulkOperation *> &operations, std::uint64_t kept,
+                   std::uint64_t copied) noexcept;
+
+    // How many of those to collect.
+    unsigned give_back_batch() const noexcept
+    {
+        return std::clamp(m_config.rx_capacity / 64, 1u, poll_batch);
+    }
+
+    // A member with no more mail than this has caught up.
+    std::uint64_t resume_at() const noexcept
+    {
+        return m_hold_at / 4;
+    }
+
+    void resume(Member &member, const std::vector<Peer *> &peers);
 
     be_fabric_attr_t attributes() const noexcept;
     const FabricAddress &address() const noexcept;
@@ -79,6 +148,7 @@ public:
     void reported(Link &link) noexcept;
     void log_unattended(const Peer &peer) const; // lost, and nobody is there to be told
     void probe(Link &link);
+    be_status_t status(const Link &link) const noexcept;
     bool can_send(Link &link);
     void demand(Link &link, int change);
 
@@ -142,6 +212,9 @@ private:
             2; // a request of the peer's, an answer to ours
     static constexpr unsigned notice_receives = 4096;
 
+    static constexpr unsigned looks_in_a_row = 16; // of the waker
+    static constexpr unsigned least_backlog  = 64; // of messages that are worth a hold
+
     // Completions of sends that may be outstanding over all queue pairs. Three quarters are given to ordinary work,
     // the rest to markers.
     static constexpr unsigned send_cq_entries = 4096;
@@ -164,7 +237,8 @@ private:
     struct MessageHeader {
         core::HeaderKind kind = core::HeaderKind::am;
         std::uint8_t am_id    = 0;
-        std::uint16_t iface   = 0; // that it is for
+        std::uint8_t flags    = 0;
+        std::uint16_t iface   = 0; // that it is for, or is about
         void *header          = nullptr; // where its 16 bytes go
     };
 
@@ -173,7 +247,6 @@ private:
     core::FlowConfig flow_config(unsigned posted) const;
     verbs::QueuePairCapacity queue_capacity(unsigned max_inline) const;
     void learn_max_inline();
-    void open_event_fd();
     unsigned poll_receives();
     unsigned poll_sends();
     void on_sent(const ibv_wc &wc);
@@ -223,7 +296,8 @@ private:
 
     // messages.cpp
     be_status_t admit(Link &link);
-    be_status_t no_staging(Peer &peer);
+    be_status_t no_staging(Link &link);
+    static be_status_t refuse(Link &link) noexcept;
     void reclaim_sends();
     static MessageHeader
     message_to(const Link &link, std::uint8_t am_id, void *header) noexcept;
@@ -267,6 +341,22 @@ private:
                     be_status_t status);
     void operation_done(BulkOperation &operation);
     void cancel_operations(Peer &peer);
+    void cancel_operations(const Member &member);
+
+    // sharing.cpp
+    bool idle(const Member &member);
+    void give_up(const Member &member);
+    void forget(Member &member) noexcept;
+    void file_message(Member &member, Peer &peer, const Mail &mail);
+    void wake_waiting(Peer &peer);
+    bool look_after_sleepers();
+
+    // announce.cpp
+    void announce(Peer &peer, Note::What what, std::uint16_t iface);
+    void send_notes(Peer &peer);
+    void on_note(Peer &peer, std::uint8_t what, std::uint16_t iface);
+    void bar(Link &link);
+    void check_backlog(Member &member, Peer &peer);
 
     // flush.cpp
     void post_marker(Peer &peer, SendQueue &queue);
@@ -277,6 +367,19 @@ private:
     void check_waiters(Peer &peer);
     void take_waiter(Link &link, be_status_t status);
 
+    // Calls somebody else's function, without the lock where others would wait for it.
+    template<typename Call>
+    auto unlocked(Call &&call)
+    {
+        if (m_member_count <= 1) {
+            return call();
+        }
+        m_lock.unlock();
+        auto result = call();
+        m_lock.lock();
+        return result;
+    }
+
     template<typename Event>
     void flow_event(Event &&event)
     {
@@ -286,8 +389,10 @@ private:
         execute(actions);
     }
 
-    Device &m_device;
+    const std::shared_ptr<Device> m_device;
     const be_fabric_config_t m_config;
+    const std::uint64_t m_hold_at; // mails of a member: peers are told not to send more
+    const std::uint64_t m_backlog_limit; // ... and have had time to hear of it
     const std::uint8_t m_port;
     ibv_port_attr m_port_attributes;
     verbs::Gid m_gid;
@@ -303,7 +408,18 @@ private:
     core::Flow m_flow;
     BulkOperations m_operations;
 
+    // Members
+    MemberLock m_lock;
     std::vector<Member *> m_members; // by interface id; null: it has left
+    std::uint16_t m_next_id    = 0; // when each has been used
+    unsigned m_member_count    = 0;
+    bool m_crowded             = false; // there have been two at once
+    unsigned m_sleepers        = 0; // members that sleep and share
+    const Member *m_poller     = nullptr;
+    std::uint64_t m_polls      = 0; // by members
+    std::uint64_t m_polls_seen = 0; // by the waker
+    std::optional<Waker> m_waker;
+
     std::vector<std::unique_ptr<Peer>> m_peers; // by Flow index
     std::unordered_map<std::uint64_t, Peer *> m_by_fabric;
     std::unordered_map<control::ConnectionId, Peer *> m_by_connection;
@@ -314,7 +430,6 @@ private:
     Inbox m_inbox;
     std::shared_ptr<control::Node> m_node;
     std::vector<ControlEvent> m_events; // being handled; kept for its storage
-    int m_epoll = -1;
 
     // Completions taken; those that arm() found wait here for progress().
     std::array<ibv_wc, poll_batch> m_receive_completions;

@@ -134,6 +134,9 @@ void Fabric::finish_drain(Peer &peer)
     std::erase(m_deferred, &peer);
     peer.deferred = false;
     peer.state    = Peer::State::dead;
+    for (const std::uint16_t id : peer.holding) {
+        m_members[id]->forget(peer);
+    }
     m_dead.push_back(std::move(m_peers[peer.index])); // the index may be another's now
     if (!peer.referenced()) {
         log_unattended(peer);
@@ -145,6 +148,9 @@ void Fabric::finish_drain(Peer &peer)
             report(*link);
         }
     }
+    if (m_sleepers != 0) {
+        wake_waiting(peer);
+    }
 }
 
 void Fabric::report(Link &link)
@@ -152,8 +158,14 @@ void Fabric::report(Link &link)
     if (!link.report_due) {
         link.report_due = true;
         link.awaited    = true;
-        link.member.report(link);
+        link.member.post(
+                {.kind = Mail::Kind::failure, .status = status(link), .object = &link});
     }
+}
+
+be_status_t Fabric::status(const Link &link) const noexcept
+{
+    return link.peer.usable() && link.gone ? BE_ERR_PEER_FAILED : link.peer.status;
 }
 
 // The member has called, or need not any more.
@@ -165,14 +177,15 @@ void Fabric::reported(Link &link) noexcept
 
 be_status_t Fabric::unusable(Link &link)
 {
-    if (link.peer.state == Peer::State::connecting) {
-        return BE_ERR_NO_RESOURCE;
+    const Peer &peer = link.peer;
+    if (peer.usable() && !link.gone) {
+        return refuse(link); // connecting, or on hold
     }
-    if (link.peer.state == Peer::State::dead) {
+    if (peer.state == Peer::State::dead || link.gone) {
         report(link); // a peer that has departed is missed only now
     }
     link.missed = true;
-    return link.peer.status;
+    return status(link);
 }
 
 void Fabric::release(Link &link) noexcept
@@ -210,7 +223,7 @@ void Fabric::remove_peer(Peer &peer)
 void Fabric::probe(Link &link)
 {
     Peer &peer = link.peer;
-    if (!peer.usable()) {
+    if (!peer.usable() || link.gone) {
         (void)unusable(link);
         return;
     }

@@ -46,6 +46,7 @@ be_status_t Fabric::flush(Link &link, void *completion)
         return peer.usable() || peer.departed ? BE_OK : peer.status;
     }
     if (completion == nullptr) {
+        link.waiting = true;
         return BE_INPROGRESS;
     }
     Flush *flush = new_flush(link.member, completion);
@@ -63,7 +64,8 @@ be_status_t Fabric::flush_all(Member &member, void *completion)
         if (link.peer.state == Peer::State::dead || !outstanding(link)) {
             return;
         }
-        busy = true;
+        busy         = true;
+        link.waiting = true;
         if (flush != nullptr) {
             add_waiter(link, flush);
         }

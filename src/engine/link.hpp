@@ -49,7 +49,11 @@ public:
     Peer &peer;
     const std::uint16_t iface; // within the peer's fabric
 
-    bool missed     = false; // somebody used it after its peer had gone
+    bool barred = false; // no messages: the remote interface is held or gone
+    bool gone   = false; // the remote interface: silent until somebody uses the link
+    bool waiting =
+            false; // somebody was refused, and is to be woken when it is worth a try
+    bool missed     = false; // somebody used it after its peer or interface had gone
     bool report_due = false; // peer_failed is to be called, or was
     bool awaited    = false; // ... is to be called
     bool flushing   = false; // in Peer::flushing
@@ -60,7 +64,7 @@ public:
     // Bulk
     Link *next = nullptr; // in Peer::bulk_links, while there are operations
     BulkQueue operations; // not posted entirely
-    std::int64_t turn         = 0; // bytes that may be posted before others have their turn
+    std::int64_t turn = 0; // bytes that may be posted before others have their turn
     std::uint64_t bulk_issued = 0; // operations accepted, and
     std::uint64_t bulk_done   = 0; // complete; in order
 
@@ -71,8 +75,8 @@ public:
     Fifo<FlushWaiter> waiters;
 
     // Its place among the links of a peer.
-    static constexpr std::uint32_t key(std::uint16_t member_id,
-                                       std::uint16_t remote_iface) noexcept
+    static constexpr std::uint32_t
+    key(std::uint16_t member_id, std::uint16_t remote_iface) noexcept
     {
         return std::uint32_t{member_id} << 16 | remote_iface;
     }

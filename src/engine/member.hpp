@@ -1,14 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// One interface of the upper layer on a fabric: its id, its callbacks, and what it still has to be told.
+// One interface of the upper layer on a fabric: its id, its callbacks, its mailbox and its sleep.
 //
-// Threads: one at a time, the worker's. The fabric calls deliver(), complete() and unpack() from inside poll().
+// A member that owns its fabric gets messages and completions by direct call from inside poll(). One that shares it
+// gets them as mail, since whoever polls may be somebody else's thread and holds the lock; its own progress() opens
+// the mail without the lock. What mail refers to (receive buffers, operations) goes back to the fabric in batches,
+// whenever this member has the lock anyway.
+//
+// Threads: the worker's, one at a time. The functions that say so belong to whoever holds the fabric's lock.
 
 #pragma once
 
 #include "engine/c_api.h"
 #include "engine/fabric.hpp"
+#include "engine/mailbox.hpp"
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -19,8 +26,9 @@ namespace be::engine {
 
 class Member : public ::be_fabric {
 public:
-    // Throws std::runtime_error, std::bad_alloc.
+    // Throws std::system_error, std::runtime_error, std::bad_alloc.
     Member(std::shared_ptr<Fabric> fabric, const be_fabric_callbacks_t &callbacks);
+    // Waits for its operations under way, see Fabric::leave().
     ~Member();
     Member(const Member &)            = delete;
     Member &operator=(const Member &) = delete;
@@ -46,8 +54,10 @@ public:
     unsigned progress();
     int event_fd() const noexcept;
     be_status_t arm();
+    void release_payload(void *payload) noexcept;
 
-    // Of the fabric
+    // ---- With the fabric's lock: what arrives
+
     be_rx_result_t
     deliver(std::uint8_t am_id, void *payload, std::size_t length, bool keep)
     {
@@ -56,29 +66,92 @@ public:
 
     void complete(void *completion, be_status_t status)
     {
-        if (completion != nullptr) {
+        if (completion == nullptr) {
+            return;
+        }
+        if (m_shares) {
+            post({.kind = Mail::Kind::completion, .status = status, .object = completion});
+        } else {
             m_callbacks.complete(m_callbacks.arg, completion, status);
         }
     }
 
-    void unpack(void *func, void *arg, const void *data, std::size_t length)
+    void unpack(const BulkOperation &operation)
     {
-        m_callbacks.unpack(m_callbacks.arg, func, arg, data, length);
+        m_callbacks.unpack(m_callbacks.arg, operation.unpack_func, operation.unpack_arg,
+                           operation.staging, operation.unpack_length);
     }
 
-    // peer_failed is to be called.
-    void report(Link &link)
+    void post(const Mail &mail)
     {
-        m_reports.push_back(&link);
+        m_mail.push(mail);
+        wake();
     }
+
+    // ---- With the fabric's lock: the rest
+
+    std::uint64_t backlog() const noexcept
+    {
+        return m_mail.size();
+    }
+
+    // The peer has been told not to send; it is to be told when this member has caught up.
+    void hold(Peer &peer);
+    void forget(const Peer &peer) noexcept;
+
+    // Rings, if the member sleeps.
+    void wake() noexcept
+    {
+        if (m_asleep) [[unlikely]] {
+            ring();
+        }
+    }
+
+    bool sleeps() const noexcept
+    {
+        return m_asleep;
+    }
+
+    // The fabric's descriptors are another's business from now on.
+    void stop_watching() noexcept;
+    // Throws away the mail of a member that leaves.
+    void drop_mail() noexcept;
+
+    std::uint32_t zero_copies = 0; // messages from the user's memory that are not complete
 
 private:
-    unsigned report_failures();
+    void open_event_fd();
+    void close_event_fd() noexcept;
+    void watch(int fd);
+    void ring() noexcept;
+    void stay_awake() noexcept;
+    unsigned open_mail();
+    void open(const Mail &mail);
+    void report(Link &link, be_status_t status);
+    void give_back() noexcept;
+    void catch_up();
 
     const std::shared_ptr<Fabric> m_fabric;
     const be_fabric_callbacks_t m_callbacks;
-    const std::uint16_t m_id;
-    std::vector<Link *> m_reports;
+    const bool m_shares;
+    std::uint16_t m_id    = 0;
+    unsigned m_idle_calls = 0; // of progress()
+
+    // Of the worker: to be given back
+    std::vector<void *> m_payloads;
+    std::vector<BulkOperation *> m_operations;
+    std::uint64_t m_kept   = 0; // receives
+    std::uint64_t m_copied = 0;
+
+    Mailbox m_mail;
+
+    // With the fabric's lock
+    int m_epoll   = -1;
+    int m_bell    = -1; // an eventfd, readable after ring()
+    bool m_asleep = false;
+    bool m_rung   = false;
+    std::vector<Peer *> m_held;
+    std::atomic<bool> m_holds{false}; // m_held is not empty
 };
 
 } // namespace be::engine

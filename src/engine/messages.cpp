@@ -17,16 +17,16 @@ namespace be::engine {
 be_status_t Fabric::admit(Link &link)
 {
     Peer &peer = link.peer;
-    if (peer.state != Peer::State::ready) [[unlikely]] {
+    if (peer.state != Peer::State::ready || link.barred) [[unlikely]] {
         return unusable(link);
     }
     if (link.message_fenced()) [[unlikely]] {
-        return BE_ERR_NO_RESOURCE;
+        return refuse(link);
     }
     if (peer.messages.room() == 0 || m_sends_outstanding >= send_budget) [[unlikely]] {
         ++m_counters.queue_full;
         reclaim_sends();
-        return BE_ERR_NO_RESOURCE;
+        return refuse(link);
     }
     if (m_flow.admit_message(peer.index)) [[likely]] {
         return BE_OK;
@@ -38,14 +38,21 @@ be_status_t Fabric::admit(Link &link)
     flow_event([&](core::Actions &actions) {
         m_flow.blocked(peer.index, std::max(1u, peer.queued), now(), actions);
     });
-    return BE_ERR_NO_RESOURCE;
+    return refuse(link);
 }
 
 // A credit has been admitted but there is no buffer to send from.
-be_status_t Fabric::no_staging(Peer &peer)
+be_status_t Fabric::no_staging(Link &link)
 {
-    m_flow.revert_message(peer.index);
+    m_flow.revert_message(link.peer.index);
     ++m_counters.staging_empty;
+    return refuse(link);
+}
+
+// Not now.
+be_status_t Fabric::refuse(Link &link) noexcept
+{
+    link.waiting = true;
     return BE_ERR_NO_RESOURCE;
 }
 
@@ -88,6 +95,7 @@ be_status_t Fabric::post_message(Peer &peer, const MessageHeader &message,
     core::DataHeader header;
     header.kind      = message.kind;
     header.am_id     = message.am_id;
+    header.flags     = message.flags;
     header.dst_iface = message.iface;
     m_flow.stamp(peer.index, header);
     core::encode(header,
@@ -146,11 +154,18 @@ Fabric::send_packed(Link &link, std::uint8_t am_id, be_pack_func_t pack, void *a
     }
     const memory::Buffer staging = m_staging.get();
     if (!staging) [[unlikely]] {
-        return no_staging(link.peer);
+        return no_staging(link);
     }
-    const std::size_t length = pack(static_cast<std::byte *>(staging.address) +
-                                            core::data_header_size,
-                                    arg);
+    link.peer.messages.reserve();
+    const std::size_t length = unlocked([&] {
+        return pack(static_cast<std::byte *>(staging.address) + core::data_header_size,
+                    arg);
+    });
+    link.peer.messages.unreserve();
+    if (link.peer.state != Peer::State::ready) [[unlikely]] {
+        m_staging.put(staging);
+        return unusable(link);
+    }
     m_counters.bytes_sent += length;
     m_counters.bytes_copied += length;
 
@@ -194,7 +209,7 @@ be_status_t Fabric::send_zero_copy(Link &link, std::uint8_t am_id, const void *h
     }
     const memory::Buffer staging = m_staging.get();
     if (!staging) [[unlikely]] {
-        return no_staging(link.peer);
+        return no_staging(link);
     }
     if (header_length != 0) {
         std::memcpy(static_cast<std::byte *>(staging.address) + core::data_header_size,
@@ -213,15 +228,19 @@ be_status_t Fabric::send_zero_copy(Link &link, std::uint8_t am_id, const void *h
                                              .object = completion,
                                              .buffer = staging.address},
                                             sges.data(), used, 0, true);
+    link.member.zero_copies += status == BE_OK;
     return status == BE_OK ? BE_INPROGRESS : status;
 }
 
 bool Fabric::can_send(Link &link)
 {
     Peer &peer = link.peer;
-    if (peer.state != Peer::State::ready) {
+    if (peer.state != Peer::State::ready || link.gone) {
         return peer.state !=
                Peer::State::connecting; // a failed one takes the call, and says so
+    }
+    if (link.barred) {
+        return false;
     }
     if (m_flow.available(peer.index) == 0) {
         read_cell(peer);
@@ -252,7 +271,7 @@ void Fabric::io_failure(Peer &peer, const char *what, int error)
 {
     fail(peer, BE_ERR_IO,
          fmt::format("{} could not be posted on {}: {} (errno {})", what,
-                     m_device.context().device(), std::system_category().message(error),
+                     m_device->context().device(), std::system_category().message(error),
                      error));
 }
 

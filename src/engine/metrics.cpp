@@ -12,8 +12,8 @@ void Fabric::metrics(be_metric_func_t func, void *arg) const
     const core::FlowStats flow      = m_flow.stats();
     const memory::PoolStats buffers = m_receives.buffers();
     const memory::PoolStats staging = m_staging.stats();
-    const memory::ArenaStats local  = m_device.local_memory().stats();
-    const memory::ArenaStats remote = m_device.remote_memory().stats();
+    const memory::ArenaStats local  = m_device->local_memory().stats();
+    const memory::ArenaStats remote = m_device->remote_memory().stats();
     const control::Counters control = m_node->counters();
     std::uint64_t rejected          = 0;
     for (const std::uint64_t count : control.rejected) {
@@ -46,6 +46,9 @@ void Fabric::metrics(be_metric_func_t func, void *arg) const
     say("queue_full", "count", "sends put off for want of a send queue slot",
         m_counters.queue_full);
 
+    say("members", "count", "interfaces that share all this now", m_member_count);
+    say("holds", "count", "times that a peer was told not to send to an interface",
+        m_counters.holds);
     say("peers", "count", "now connected or connecting", flow.peers);
     say("peers_failed", "count", "lost without a goodbye", m_counters.peers_failed);
     say("peers_departed", "count", "that said goodbye", m_counters.peers_departed);

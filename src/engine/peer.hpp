@@ -26,11 +26,24 @@
 #include <memory>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 namespace be::engine {
 
 class Fabric;
+
+// Something to tell a peer of one of our interfaces; `what` goes into DataHeader::flags.
+struct Note {
+    enum What : std::uint8_t {
+        hold   = 1,
+        resume = 2,
+        gone   = 4
+    };
+
+    What what;
+    std::uint16_t iface;
+};
 
 class Peer {
 public:
@@ -78,6 +91,11 @@ public:
     Fifo<Link> bulk_links; // those with operations, in turn
     std::uint64_t admitted = 0; // bytes the window admitted, not posted yet
     std::vector<Link *> flushing; // those with waiters
+
+    std::vector<Note> notes; // to be sent
+    std::vector<std::uint16_t> holding; // our interfaces that it was told not to send to
+    std::unordered_set<std::uint16_t> held; // its interfaces that we must not send to
+    std::unordered_set<std::uint16_t> gone; // ... that are no more
 
     // What found no slot in its send queue and is tried again after the next completion.
     bool cell_deferred          = false;

@@ -17,6 +17,9 @@ void Fabric::on_arrival(const ibv_wc &wc, std::uint64_t time)
     if (wc.wr_id == 0) {
         if (wc.status == IBV_WC_SUCCESS && peer != nullptr) {
             on_notice(*peer, be32toh(wc.imm_data), time);
+            if (m_sleepers != 0) {
+                wake_waiting(*peer);
+            }
         } else if (peer == nullptr) {
             ++m_notice_surplus; // forces nothing: the receive it used up is posted again
             (void)post_notice_receives(1);
@@ -24,6 +27,9 @@ void Fabric::on_arrival(const ibv_wc &wc, std::uint64_t time)
         return;
     }
     on_message(wc, peer, time);
+    if (m_sleepers != 0 && peer != nullptr) {
+        wake_waiting(*peer);
+    }
 }
 
 void Fabric::on_message(const ibv_wc &wc, Peer *peer, std::uint64_t time)
@@ -59,8 +65,11 @@ void Fabric::on_message(const ibv_wc &wc, Peer *peer, std::uint64_t time)
         }
         return;
     }
-    if (header.kind == core::HeaderKind::credit) {
+    if (header.kind == core::HeaderKind::credit) [[unlikely]] {
         m_receives.release(buffer);
+        if (header.flags != 0) {
+            on_note(*peer, header.flags, header.dst_iface);
+        }
         return;
     }
 
@@ -68,6 +77,7 @@ void Fabric::on_message(const ibv_wc &wc, Peer *peer, std::uint64_t time)
     if (member == nullptr) [[unlikely]] {
         m_receives.release(buffer);
         ++m_counters.messages_dropped;
+        announce(*peer, Note::gone, header.dst_iface);
         return;
     }
 
@@ -75,6 +85,15 @@ void Fabric::on_message(const ibv_wc &wc, Peer *peer, std::uint64_t time)
     const bool keep          = !m_receives.exhausted();
     m_counters.bytes_received += length;
     ++m_counters.messages_received;
+    if (m_lock.shared()) {
+        file_message(*member, *peer,
+                     {.kind   = Mail::Kind::message,
+                      .am_id  = header.am_id,
+                      .keep   = keep,
+                      .length = static_cast<std::uint32_t>(length),
+                      .object = payload});
+        return;
+    }
     if (member->deliver(header.am_id, payload, length, keep) == BE_RX_KEPT) {
         ++m_counters.receives_kept;
         return;

@@ -13,14 +13,14 @@ namespace be::engine {
 be_status_t Fabric::admit_bulk(Link &link)
 {
     const Peer &peer = link.peer;
-    if (peer.state != Peer::State::ready) [[unlikely]] {
+    if (peer.state != Peer::State::ready || link.gone) [[unlikely]] {
         return unusable(link);
     }
     if (link.operations.size() >= max_queued_bulk || peer.bulk.room() <= bulk_reserve ||
         m_sends_outstanding >= send_budget) [[unlikely]] {
         ++m_counters.queue_full;
         reclaim_sends();
-        return BE_ERR_NO_RESOURCE;
+        return refuse(link);
     }
     return BE_OK;
 }
@@ -36,7 +36,7 @@ be_status_t Fabric::put_short(Link &link, const void *data, unsigned length,
     }
     Peer &peer = link.peer;
     if (!link.operations.empty() || peer.messages.retired() < link.fence_messages) {
-        return BE_ERR_NO_RESOURCE;
+        return refuse(link);
     }
     ibv_sge sge{reinterpret_cast<std::uint64_t>(data), length, 0};
     ibv_send_wr wr{};
@@ -66,9 +66,14 @@ ssize_t Fabric::put_packed(Link &link, be_pack_func_t pack, void *arg,
     const memory::Buffer staging = start_staged(BulkOperation::Kind::put, remote, rkey,
                                                 &operation);
     if (!staging) {
-        return BE_ERR_NO_RESOURCE;
+        return refuse(link);
     }
-    const std::size_t length = pack(staging.address, arg);
+    const std::size_t length = unlocked([&] { return pack(staging.address, arg); });
+    if (link.peer.state != Peer::State::ready) [[unlikely]] {
+        m_staging.put(staging);
+        m_operations.put(operation);
+        return unusable(link);
+    }
     m_counters.bytes_copied += length;
     operation->sge[0] = {staging.address, length, staging.lkey};
     enqueue(link, operation, length);
@@ -89,7 +94,7 @@ be_status_t Fabric::get_unpacked(Link &link, void *unpack_func, void *unpack_arg
     const memory::Buffer staging = start_staged(BulkOperation::Kind::get, remote, rkey,
                                                 &operation);
     if (!staging) {
-        return BE_ERR_NO_RESOURCE;
+        return refuse(link);
     }
     operation->sge[0]        = {staging.address, length, staging.lkey};
     operation->unpack_func   = unpack_func;

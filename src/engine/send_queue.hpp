@@ -76,8 +76,19 @@ public:
     // Work requests that ordinary work may still post.
     unsigned room() const noexcept
     {
-        const auto used = static_cast<unsigned>(m_posted - m_retired);
+        const auto used = static_cast<unsigned>(m_posted - m_retired) + m_reserved;
         return used + 1 < m_capacity ? m_capacity - 1 - used : 0;
+    }
+
+    // A place for one that room() promised, until unreserve(): others may post meanwhile.
+    void reserve() noexcept
+    {
+        ++m_reserved;
+    }
+
+    void unreserve() noexcept
+    {
+        --m_reserved;
     }
 
     bool idle() const noexcept
@@ -163,6 +174,7 @@ private:
     unsigned m_capacity     = 0;
     unsigned m_interval     = 1;
     unsigned m_unsignalled  = 0;
+    unsigned m_reserved     = 0;
     std::uint32_t m_tag     = 0;
     std::uint64_t m_posted  = 0;
     std::uint64_t m_retired = 0;
