@@ -123,9 +123,10 @@ void Fabric::check_backlog(Member &member, Peer &peer)
         announce(peer, Note::hold, member.id());
     } else if (backlog >= m_backlog_limit) {
         fail(peer, BE_ERR_PEER_FAILED,
-             fmt::format("it went on sending to an interface that was on hold; {} messages "
-                         "wait there",
-                         backlog));
+             fmt::format(
+                     "it went on sending to an interface that was on hold; {} messages "
+                     "wait there",
+                     backlog));
     }
 }
 

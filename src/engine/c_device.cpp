@@ -87,8 +87,8 @@ be_status_t be_mem_register(be_md_t *md, void *address, size_t length, unsigned 
     if (!region) {
         if (!quiet) {
             log(BE_LOG_ERROR, "{}: registering {} bytes at {} failed: {}{}",
-                            device(md).context().device(), length, address,
-                            std::strerror(error), be::verbs::registration_hint(error));
+                device(md).context().device(), length, address, std::strerror(error),
+                be::verbs::registration_hint(error));
         }
         return error == ENOMEM ? BE_ERR_NO_MEMORY : BE_ERR_IO;
     }
@@ -130,4 +130,3 @@ void be_mem_free(be_md_t *md, be_mem_t *mem)
     delete block;
     mem->handle = nullptr;
 }
-

@@ -14,11 +14,10 @@ be_status_t be_peer_get(be_fabric_t *fabric, const uint8_t address[BE_FABRIC_ADD
                 std::span<const std::uint8_t, BE_FABRIC_ADDR_LEN>(address,
                                                                   BE_FABRIC_ADDR_LEN));
         if (!remote) {
-            log(
-                    BE_LOG_ERROR,
-                    "cannot connect: the interface address is malformed or of another "
-                    "version of this transport (first byte {:#x})",
-                    address[0]);
+            log(BE_LOG_ERROR,
+                "cannot connect: the interface address is malformed or of another "
+                "version of this transport (first byte {:#x})",
+                address[0]);
             return BE_ERR_INVALID;
         }
         Member &member        = member_of(fabric);
@@ -26,11 +25,11 @@ be_status_t be_peer_get(be_fabric_t *fabric, const uint8_t address[BE_FABRIC_ADD
                 remote->device);
         if (!why.empty()) {
             log(BE_LOG_ERROR, "cannot connect to fabric {:016x} at {}: {}",
-                            remote->identity.fabric_id, remote->control.to_string(), why);
+                remote->identity.fabric_id, remote->control.to_string(), why);
             return BE_ERR_UNREACHABLE;
         }
         be_status_t status = BE_OK;
-        *peer_p = Locked(member.fabric())->connect(member, *remote, &status);
+        *peer_p            = Locked(member.fabric())->connect(member, *remote, &status);
         return status;
     });
 }
@@ -66,7 +65,8 @@ be_status_t be_am_short(be_peer_t *peer, uint8_t am_id, uint64_t header,
 {
     const be_sge_t parts[] = {{&header, sizeof(header), 0},
                               {const_cast<void *>(payload), length, 0}};
-    return Locked(link_of(peer))->send_short(link_of(peer), am_id, parts, length != 0 ? 2 : 1);
+    return Locked(link_of(peer))
+            ->send_short(link_of(peer), am_id, parts, length != 0 ? 2 : 1);
 }
 
 be_status_t
@@ -84,8 +84,9 @@ be_status_t be_am_zcopy(be_peer_t *peer, uint8_t am_id, const void *header,
                         unsigned header_length, const be_sge_t *iov, size_t iovcnt,
                         void *comp)
 {
-    return Locked(link_of(peer))->send_zero_copy(link_of(peer), am_id, header, header_length, iov, iovcnt,
-                            comp);
+    return Locked(link_of(peer))
+            ->send_zero_copy(link_of(peer), am_id, header, header_length, iov, iovcnt,
+                             comp);
 }
 
 be_status_t be_put_short(be_peer_t *peer, const void *data, unsigned length,
@@ -103,22 +104,25 @@ ssize_t be_put_bcopy(be_peer_t *peer, be_pack_func_t pack, void *arg, uint64_t r
 be_status_t be_put_zcopy(be_peer_t *peer, const be_sge_t *iov, size_t iovcnt,
                          uint64_t remote, uint32_t rkey, void *comp)
 {
-    return Locked(link_of(peer))->transfer(link_of(peer), BulkOperation::Kind::put, iov, iovcnt, remote, rkey,
-                      comp);
+    return Locked(link_of(peer))
+            ->transfer(link_of(peer), BulkOperation::Kind::put, iov, iovcnt, remote, rkey,
+                       comp);
 }
 
 be_status_t be_get_bcopy(be_peer_t *peer, void *unpack_func, void *unpack_arg,
                          size_t length, uint64_t remote, uint32_t rkey, void *comp)
 {
-    return Locked(link_of(peer))->get_unpacked(link_of(peer), unpack_func, unpack_arg, length, remote, rkey,
-                          comp);
+    return Locked(link_of(peer))
+            ->get_unpacked(link_of(peer), unpack_func, unpack_arg, length, remote, rkey,
+                           comp);
 }
 
 be_status_t be_get_zcopy(be_peer_t *peer, const be_sge_t *iov, size_t iovcnt,
                          uint64_t remote, uint32_t rkey, void *comp)
 {
-    return Locked(link_of(peer))->transfer(link_of(peer), BulkOperation::Kind::get, iov, iovcnt, remote, rkey,
-                      comp);
+    return Locked(link_of(peer))
+            ->transfer(link_of(peer), BulkOperation::Kind::get, iov, iovcnt, remote, rkey,
+                       comp);
 }
 
 be_status_t be_peer_flush(be_peer_t *peer, void *comp)

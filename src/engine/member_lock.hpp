@@ -56,7 +56,8 @@ public:
     }
 
 private:
-    static constexpr unsigned spins = 100; // a section is that short, unless its thread has lost the processor
+    static constexpr unsigned spins =
+            100; // a section is that short, unless its thread has lost the processor
 
     void wait()
     {

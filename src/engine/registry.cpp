@@ -49,10 +49,11 @@ Registry &registry()
 
 auto terms(const be_fabric_config_t &c) noexcept
 {
-    return std::tie(c.segment_size, c.rx_capacity, c.rx_max, c.tx_queue, c.window, c.chunk,
-                    c.max_inline, c.path_mtu, c.timeout, c.retry_count, c.traffic_class,
-                    c.service_level, c.gid_index, c.peer_timeout, c.connect_timeout, c.mux,
-                    c.rx_headroom, c.am_alignment, c.am_align_offset);
+    return std::tie(c.segment_size, c.rx_capacity, c.rx_max, c.tx_queue, c.window,
+                    c.chunk, c.max_inline, c.path_mtu, c.timeout, c.retry_count,
+                    c.traffic_class, c.service_level, c.gid_index, c.peer_timeout,
+                    c.connect_timeout, c.mux, c.rx_headroom, c.am_alignment,
+                    c.am_align_offset);
 }
 
 } // namespace
@@ -89,8 +90,8 @@ std::shared_ptr<Fabric> open_fabric(const std::shared_ptr<Device> &device,
     const std::lock_guard lock(shared.mutex);
     std::erase_if(shared.fabrics, [](const auto &open) { return open.expired(); });
     for (const auto &open : shared.fabrics) {
-        if (auto fabric = open.lock(); fabric != nullptr &&
-                                       fabric->suits(*device, port, config)) {
+        if (auto fabric = open.lock();
+            fabric != nullptr && fabric->suits(*device, port, config)) {
             return fabric;
         }
     }

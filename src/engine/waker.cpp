@@ -58,7 +58,9 @@ void Waker::run()
 {
     bool again = false;
     for (;;) {
-        pollfd fds[] = {{m_stop, POLLIN, 0}, {m_fds[0], POLLIN, 0}, {m_fds[1], POLLIN, 0}};
+        pollfd fds[] = {{m_stop, POLLIN, 0},
+                        {m_fds[0], POLLIN, 0},
+                        {m_fds[1], POLLIN, 0}};
         (void)::poll(fds, 3, again ? look_again_ms : -1);
         if (fds[0].revents != 0) {
             return;
