@@ -80,9 +80,9 @@ BOOST_AUTO_TEST_CASE(queue_pairs_depend_on_peers_alone)
     for (const auto &worker : workers.nodes) {
         for (const Process &peer : peers) {
             be_peer_t *link = worker->connect(peer[0]);
-            BOOST_REQUIRE(wait_all({&workers, &peers[0], &peers[1], &peers[2], &peers[3]}, [&] {
-                return try_send(link, 1, pattern(100, 1)) == 100;
-            }));
+            BOOST_REQUIRE(
+                    wait_all({&workers, &peers[0], &peers[1], &peers[2], &peers[3]},
+                             [&] { return try_send(link, 1, pattern(100, 1)) == 100; }));
         }
     }
     BOOST_REQUIRE(wait_all({&workers, &peers[0], &peers[1], &peers[2], &peers[3]}, [&] {
@@ -133,7 +133,8 @@ BOOST_AUTO_TEST_CASE(everybody_gets_his_own_in_order)
     BOOST_REQUIRE(wait_all({&a, &b}, [&] {
         bool all = true;
         for (size_t flow = 0; flow < flows.size(); ++flow) {
-            const auto data = pattern(next[flow] % 600, static_cast<unsigned>(flow) + next[flow]);
+            const auto data = pattern(next[flow] % 600,
+                                      static_cast<unsigned>(flow) + next[flow]);
             if (next[flow] < messages &&
                 try_send(flows[flow].second, static_cast<uint8_t>(flow), data) >= 0) {
                 ++next[flow];
@@ -177,18 +178,17 @@ BOOST_AUTO_TEST_CASE(who_stands_still_holds_up_his_own_messages_only)
     be_peer_t *to_progress = sender[1].connect(receiver[0]);
     const auto others      = {&sender[0], &sender[1], &receiver[0]};
 
-    // Until it is refused for good, while the other flow goes on.
+    // Until it is told to hold its messages back, while the other flow goes on.
     unsigned sent = 0, others_sent = 0;
-    for (unsigned idle = 0; idle < 2000; ++idle) {
-        if (try_send(to_still, 1, pattern(sent % 500, sent)) >= 0) {
-            ++sent;
-            idle = 0;
-        }
+    const auto both_send = [&] {
+        sent += try_send(to_still, 1, pattern(sent % 500, sent)) >= 0;
         others_sent += try_send(to_progress, 2, pattern(40, others_sent)) >= 0;
-        for (Node *node : others) {
-            be_fabric_progress(node->fabric);
-        }
-    }
+    };
+    BOOST_REQUIRE(wait(others, [&] {
+        both_send();
+        return receiver[0].metric("holds") != 0 && be_peer_can_send(to_still) == 0 &&
+               others_sent > sent + 500;
+    }));
     BOOST_TEST_MESSAGE(sent << " messages wait for who stands still");
     BOOST_CHECK_GE(sent, 64u);
     BOOST_CHECK_LE(sent, 1000u);
@@ -200,22 +200,26 @@ BOOST_AUTO_TEST_CASE(who_stands_still_holds_up_his_own_messages_only)
     // The other flow is not slower for it.
     const unsigned target = others_sent + 5000;
     while (others_sent < target) {
-        BOOST_REQUIRE_EQUAL(send_bcopy(others, to_progress, 2, pattern(40, others_sent)), BE_OK);
+        BOOST_REQUIRE_EQUAL(send_bcopy(others, to_progress, 2, pattern(40, others_sent)),
+                            BE_OK);
         ++others_sent;
     }
-    BOOST_REQUIRE(wait(others, [&] { return receiver[0].received.size() == others_sent; }));
+    BOOST_REQUIRE(
+            wait(others, [&] { return receiver[0].received.size() == others_sent; }));
     BOOST_CHECK_EQUAL(still.received.size(), 0u);
     BOOST_CHECK(sender[0].failed.empty() && sender[1].failed.empty());
 
     // It goes on: everything is there, and more may be sent.
-    BOOST_REQUIRE(wait_all({&sender, &receiver}, [&] { return be_peer_can_send(to_still) == 1; }));
+    BOOST_REQUIRE(wait_all({&sender, &receiver},
+                           [&] { return be_peer_can_send(to_still) == 1; }));
     for (unsigned i = 0; i < 500; ++i) {
         BOOST_REQUIRE(wait_all({&sender, &receiver}, [&] {
             return try_send(to_still, 1, pattern(sent % 500, sent)) >= 0;
         }));
         ++sent;
     }
-    BOOST_REQUIRE(wait_all({&sender, &receiver}, [&] { return still.received.size() == sent; }));
+    BOOST_REQUIRE(wait_all({&sender, &receiver},
+                           [&] { return still.received.size() == sent; }));
     for (unsigned i = 0; i < sent; ++i) {
         BOOST_REQUIRE(still.received[i].data == pattern(i % 500, i));
     }
@@ -240,7 +244,8 @@ BOOST_AUTO_TEST_CASE(kept_payloads_outlive_their_turn)
         be_rx_release(receiver[1].fabric, payload);
     }
     BOOST_REQUIRE(wait_all({&sender, &receiver}, [&] {
-        return receiver[0].metric("receive_buffers_used") == receiver[0].metric("credit_posted");
+        return receiver[0].metric("receive_buffers_used") ==
+               receiver[0].metric("credit_posted");
     }));
 }
 
@@ -265,20 +270,25 @@ BOOST_AUTO_TEST_CASE(an_interface_that_closes_is_gone_and_its_neighbours_stay)
     receiver[0].close();
 
     // Silent until somebody uses it.
-    BOOST_REQUIRE(wait_all({&sender, &receiver},
-                           [&] { return be_peer_status(to_leaver) == BE_ERR_PEER_FAILED; }));
+    BOOST_REQUIRE(wait_all({&sender, &receiver}, [&] {
+        return be_peer_status(to_leaver) == BE_ERR_PEER_FAILED;
+    }));
     BOOST_CHECK(sender[0].failed.empty() && sender[1].failed.empty());
     BOOST_CHECK_EQUAL(send(to_leaver), BE_ERR_PEER_FAILED);
-    BOOST_CHECK_EQUAL(be_put_zcopy(to_leaver, nullptr, 0, 0, 0, nullptr), BE_ERR_PEER_FAILED);
-    BOOST_REQUIRE(wait_all({&sender, &receiver}, [&] { return sender[0].failed.size() == 1; }));
+    BOOST_CHECK_EQUAL(be_put_zcopy(to_leaver, nullptr, 0, 0, 0, nullptr),
+                      BE_ERR_PEER_FAILED);
+    BOOST_REQUIRE(
+            wait_all({&sender, &receiver}, [&] { return sender[0].failed.size() == 1; }));
     BOOST_CHECK_EQUAL(sender[0].failed[0].first, to_leaver);
     BOOST_CHECK(sender[1].failed.empty());
     BOOST_CHECK_EQUAL(be_peer_check(unused), BE_OK); // ... which is to ask
-    BOOST_REQUIRE(wait_all({&sender, &receiver}, [&] { return sender[1].failed.size() == 1; }));
+    BOOST_REQUIRE(
+            wait_all({&sender, &receiver}, [&] { return sender[1].failed.size() == 1; }));
     BOOST_CHECK_NE(std::string(be_peer_failure(unused)), "");
 
     BOOST_REQUIRE_EQUAL(send(to_stayer), 30);
-    BOOST_REQUIRE(wait_all({&sender, &receiver}, [&] { return receiver[1].received.size() == 2; }));
+    BOOST_REQUIRE(wait_all({&sender, &receiver},
+                           [&] { return receiver[1].received.size() == 2; }));
     BOOST_CHECK_EQUAL(sender[0].metric("peers_failed"), 0u);
 
     // A stranger with the old address hears of it when he sends.
@@ -286,11 +296,13 @@ BOOST_AUTO_TEST_CASE(an_interface_that_closes_is_gone_and_its_neighbours_stay)
     be_peer_t *late = nullptr;
     BOOST_REQUIRE_EQUAL(be_peer_get(stranger[0].fabric, old_address, &late), BE_OK);
     stranger[0].peers.push_back(late);
-    BOOST_REQUIRE(wait_all({&stranger, &receiver},
-                           [&] { return try_send(late, 1, pattern(5, 5)) == BE_ERR_PEER_FAILED; }));
+    BOOST_REQUIRE(wait_all({&stranger, &receiver}, [&] {
+        return try_send(late, 1, pattern(5, 5)) == BE_ERR_PEER_FAILED;
+    }));
     // Neither does a new interface get what was for the old one.
     Node newcomer(device, receiver[1].config);
-    BOOST_REQUIRE(wait_all({&stranger, &receiver}, [&] { return stranger[0].failed.size() == 1; }));
+    BOOST_REQUIRE(wait_all({&stranger, &receiver},
+                           [&] { return stranger[0].failed.size() == 1; }));
     be_fabric_progress(newcomer.fabric);
     BOOST_CHECK(newcomer.received.empty());
 }
@@ -321,14 +333,15 @@ BOOST_AUTO_TEST_CASE(a_failed_peer_is_reported_to_each_that_refers_to_it)
     be_peer_t *links[2];
     for (unsigned i : {0u, 1u}) {
         links[i] = sender[i].connect(receiver[0]);
-        BOOST_REQUIRE(wait_all({&sender, &receiver},
-                               [&] { return try_send(links[i], 1, pattern(30, i)) == 30; }));
+        BOOST_REQUIRE(wait_all({&sender, &receiver}, [&] {
+            return try_send(links[i], 1, pattern(30, i)) == 30;
+        }));
     }
     // A wrong key breaks the queue pair, which they share.
     std::vector<uint8_t> data(4096);
     be_mem_t mem{};
-    BOOST_REQUIRE_EQUAL(be_mem_register(device.md, data.data(), data.size(), BE_ACCESS_LOCAL, 0,
-                                        &mem),
+    BOOST_REQUIRE_EQUAL(be_mem_register(device.md, data.data(), data.size(),
+                                        BE_ACCESS_LOCAL, 0, &mem),
                         BE_OK);
     const be_sge_t sge{data.data(), data.size(), mem.lkey};
     int completion;
@@ -370,7 +383,8 @@ BOOST_AUTO_TEST_CASE(bulk_of_members_takes_turns_in_bytes)
         for (int &one : completions[member]) {
             BOOST_REQUIRE(wait_all({&receiver}, [&] {
                 be_status_t status = be_put_zcopy(link, &sge, 1,
-                                                  reinterpret_cast<uint64_t>(target.data()),
+                                                  reinterpret_cast<uint64_t>(
+                                                          target.data()),
                                                   to.rkey, &one);
                 if (status == BE_ERR_NO_RESOURCE) { // not connected yet
                     be_fabric_progress(sender[0].fabric);
@@ -411,8 +425,8 @@ BOOST_AUTO_TEST_CASE(who_closes_with_operations_under_way_gets_no_surprise)
     std::vector<int> completions(50);
     for (int &one : completions) {
         BOOST_REQUIRE_EQUAL(be_put_zcopy(link, &sge, 1,
-                                         reinterpret_cast<uint64_t>(target.data()), to.rkey,
-                                         &one),
+                                         reinterpret_cast<uint64_t>(target.data()),
+                                         to.rkey, &one),
                             BE_INPROGRESS);
     }
     sender[0].close();
