@@ -172,7 +172,7 @@ BOOST_AUTO_TEST_CASE(who_stands_still_holds_up_his_own_messages_only)
         config.rx_capacity = 64;
         config.rx_max      = 128;
     };
-    Process sender(device, 0, 2, small), receiver(device, 1, 2, small);
+    Process sender(device, 0, 2, small), receiver(device, 1, 4, small);
     Node &still            = receiver[1];
     be_peer_t *to_still    = sender[0].connect(still);
     be_peer_t *to_progress = sender[1].connect(receiver[0]);
@@ -197,7 +197,17 @@ BOOST_AUTO_TEST_CASE(who_stands_still_holds_up_his_own_messages_only)
     BOOST_CHECK_GE(receiver[0].metric("holds"), 1u);
     BOOST_CHECK_LE(receiver[0].metric("receive_buffers"), 128u);
 
-    // The other flow is not slower for it.
+    // With others that stand still, more messages wait than there are buffers.
+    for (unsigned i : {2u, 3u}) {
+        be_peer_t *to_this = sender[0].connect(receiver[i]);
+        for (unsigned count = 0; count < 60; ++count) {
+            BOOST_REQUIRE_EQUAL(send_bcopy(others, to_this, 3, pattern(99, count)),
+                                BE_OK);
+        }
+    }
+    const uint64_t copied = receiver[0].metric("receives_copied");
+
+    // The other flow does not notice.
     const unsigned target = others_sent + 5000;
     while (others_sent < target) {
         BOOST_REQUIRE_EQUAL(send_bcopy(others, to_progress, 2, pattern(40, others_sent)),
@@ -223,6 +233,14 @@ BOOST_AUTO_TEST_CASE(who_stands_still_holds_up_his_own_messages_only)
     for (unsigned i = 0; i < sent; ++i) {
         BOOST_REQUIRE(still.received[i].data == pattern(i % 500, i));
     }
+    for (unsigned i : {2u, 3u}) {
+        BOOST_REQUIRE(
+                wait_all({&receiver}, [&] { return receiver[i].received.size() == 60; }));
+        BOOST_CHECK(receiver[i].received[59].data == pattern(99, 59));
+        be_fabric_progress(receiver[i].fabric); // hands in its accounts
+    }
+    BOOST_CHECK_GE(receiver[0].metric("receives_copied"), copied + 50);
+    BOOST_CHECK_LE(receiver[0].metric("receive_buffers"), 128u);
     BOOST_CHECK_EQUAL(sender[0].metric("rnr"), 0u);
 }
 
