@@ -256,9 +256,7 @@ void Fabric::become_ready(Peer &peer)
         "{}: connected, queue pairs {:#x} and {:#x}, {} messages granted to it",
         peer.name, peer.messages.qp().number(), peer.bulk.qp().number(),
         m_flow.granted(peer.index));
-    if (m_sleepers != 0) {
-        wake_waiting(peer);
-    }
+    freed(peer);
 }
 
 unsigned Fabric::handle_control()

@@ -302,8 +302,10 @@ void Fabric::on_sent(const ibv_wc &wc)
     if (!peer.flushing.empty()) {
         check_waiters(peer);
     }
-    if (m_sleepers != 0) {
-        wake_waiting(peer);
+    ++m_freed;
+    freed(peer);
+    if (std::exchange(m_short, false)) [[unlikely]] {
+        wake_all();
     }
 }
 

@@ -105,6 +105,8 @@ public:
     unsigned poll_for(Member &member);
     be_status_t arm_for_many();
 
+    bool worth_a_try(const Link &link) const noexcept;
+
     void one_sleeps() noexcept
     {
         ++m_sleepers;
@@ -297,7 +299,8 @@ private:
     // messages.cpp
     be_status_t admit(Link &link);
     be_status_t no_staging(Link &link);
-    static be_status_t refuse(Link &link) noexcept;
+    be_status_t refuse(Link &link, bool short_of = false);
+    bool has_credit(Link &link);
     void reclaim_sends();
     static MessageHeader
     message_to(const Link &link, std::uint8_t am_id, void *header) noexcept;
@@ -349,6 +352,17 @@ private:
     void forget(Member &member) noexcept;
     void file_message(Member &member, Peer &peer, const Mail &mail);
     void wake_waiting(Peer &peer);
+    void wake_all() noexcept;
+
+    // Something of this peer's has come free, or it has come or gone.
+    void freed(Peer &peer)
+    {
+        ++peer.freed;
+        if (m_sleepers != 0) [[unlikely]] {
+            wake_waiting(peer);
+        }
+    }
+
     bool look_after_sleepers();
 
     // announce.cpp
@@ -415,6 +429,8 @@ private:
     unsigned m_member_count    = 0;
     bool m_crowded             = false; // there have been two at once
     unsigned m_sleepers        = 0; // members that sleep and share
+    std::uint64_t m_freed      = 0; // as Peer::freed, of what all peers share
+    bool m_short               = false; // somebody was refused for want of that
     const Member *m_poller     = nullptr;
     std::uint64_t m_polls      = 0; // by members
     std::uint64_t m_polls_seen = 0; // by the waker

@@ -148,9 +148,7 @@ void Fabric::finish_drain(Peer &peer)
             report(*link);
         }
     }
-    if (m_sleepers != 0) {
-        wake_waiting(peer);
-    }
+    freed(peer);
 }
 
 void Fabric::report(Link &link)
@@ -203,6 +201,9 @@ void Fabric::free_dead_peers()
             ++i;
             continue;
         }
+        for (const auto &[key, link] : m_dead[i]->links) {
+            link->member.forget(*link);
+        }
         m_dead[i] = std::move(m_dead.back());
         m_dead.pop_back();
     }
@@ -217,6 +218,9 @@ void Fabric::remove_peer(Peer &peer)
     destroy_queues(peer);
     flow_event([&](core::Actions &actions) { m_flow.leave(peer.index, now(), actions); });
     std::erase(m_deferred, &peer);
+    for (const auto &[key, link] : peer.links) {
+        link->member.forget(*link);
+    }
     m_peers[peer.index].reset();
 }
 

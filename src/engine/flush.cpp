@@ -46,7 +46,7 @@ be_status_t Fabric::flush(Link &link, void *completion)
         return peer.usable() || peer.departed ? BE_OK : peer.status;
     }
     if (completion == nullptr) {
-        link.waiting = true;
+        (void)refuse(link);
         return BE_INPROGRESS;
     }
     Flush *flush = new_flush(link.member, completion);
@@ -64,10 +64,11 @@ be_status_t Fabric::flush_all(Member &member, void *completion)
         if (link.peer.state == Peer::State::dead || !outstanding(link)) {
             return;
         }
-        busy         = true;
-        link.waiting = true;
+        busy = true;
         if (flush != nullptr) {
             add_waiter(link, flush);
+        } else {
+            (void)refuse(link);
         }
     });
     if (!busy) {

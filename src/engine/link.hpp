@@ -49,14 +49,16 @@ public:
     Peer &peer;
     const std::uint16_t iface; // within the peer's fabric
 
-    bool barred = false; // no messages: the remote interface is held or gone
-    bool gone   = false; // the remote interface: silent until somebody uses the link
-    bool waiting =
-            false; // somebody was refused, and is to be woken when it is worth a try
+    bool barred     = false; // no messages: the remote interface is held or gone
+    bool gone       = false; // the remote interface: silent until somebody uses the link
+    bool waiting    = false; // somebody was refused, and it is in Member's list of those
+    bool short_of   = false; // ... for want of what all peers share
     bool missed     = false; // somebody used it after its peer or interface had gone
     bool report_due = false; // peer_failed is to be called, or was
     bool awaited    = false; // ... is to be called
     bool flushing   = false; // in Peer::flushing
+
+    std::uint64_t refused_at = 0; // Peer::freed or, if short_of, Fabric's
 
     unsigned references = 0; // endpoints
     unsigned queued     = 0; // operations in their pending queues

@@ -54,11 +54,12 @@ unsigned Member::progress()
         return m_mail.empty() ? events : events + open_mail();
     }
 
-    unsigned events = 0;
+    unsigned events = std::exchange(m_try_again, false);
     if (m_fabric->lock().try_lock()) {
         stay_awake();
         give_back();
-        events = m_fabric->poll_for(*this);
+        catch_up();
+        events += m_fabric->poll_for(*this);
         m_fabric->lock().unlock();
     }
     const unsigned mails = m_mail.empty() ? 0 : open_mail();
@@ -163,6 +164,12 @@ void Member::forget(const Peer &peer) noexcept
     m_holds.store(!m_held.empty(), std::memory_order_relaxed);
 }
 
+void Member::forget(const Link &link) noexcept
+{
+    std::erase(m_waiting, &link);
+}
+
+// Looked at whenever the lock is there, not only after mail: the peer may have been told when the last was opened.
 void Member::catch_up()
 {
     if (!m_held.empty() && backlog() <= m_fabric->resume_at()) {

@@ -95,6 +95,15 @@ public:
         return m_mail.size();
     }
 
+    // It was refused something: this member is to be woken when it is worth a try.
+    void wait_for(Link &link)
+    {
+        m_waiting.push_back(&link);
+    }
+
+    // The link goes.
+    void forget(const Link &link) noexcept;
+
     // The peer has been told not to send; it is to be told when this member has caught up.
     void hold(Peer &peer);
     void forget(const Peer &peer) noexcept;
@@ -125,6 +134,7 @@ private:
     void watch(int fd);
     void ring() noexcept;
     void stay_awake() noexcept;
+    bool worth_a_try() noexcept;
     unsigned open_mail();
     void open(const Mail &mail);
     void report(Link &link, be_status_t status);
@@ -142,6 +152,7 @@ private:
     std::vector<BulkOperation *> m_operations;
     std::uint64_t m_kept   = 0; // receives
     std::uint64_t m_copied = 0;
+    bool m_try_again       = false; // arm() found that what was refused may be possible
 
     Mailbox m_mail;
 
@@ -150,6 +161,7 @@ private:
     int m_bell    = -1; // an eventfd, readable after ring()
     bool m_asleep = false;
     bool m_rung   = false;
+    std::vector<Link *> m_waiting; // those with Link::waiting
     std::vector<Peer *> m_held;
     std::atomic<bool> m_holds{false}; // m_held is not empty
 };

@@ -97,6 +97,7 @@ be_status_t Member::arm()
     const std::lock_guard lock(m_fabric->lock());
     if (m_shares) {
         give_back();
+        catch_up();
     }
     if (!m_mail.empty()) {
         return BE_ERR_BUSY;
@@ -111,12 +112,28 @@ be_status_t Member::arm()
     }
     stay_awake();
     const be_status_t status = m_fabric->arm_for_many();
-    if (status != BE_OK || !m_mail.empty()) {
-        return status != BE_OK ? status : BE_ERR_BUSY;
+    if (status != BE_OK) {
+        return status;
+    }
+    if (!m_mail.empty() || worth_a_try()) {
+        return BE_ERR_BUSY;
     }
     m_asleep = true;
     m_fabric->one_sleeps();
     return BE_OK;
+}
+
+// Others poll too, so what a send was refused for may have come free since. Then the next progress() counts that as
+// an event, although it finds nothing.
+bool Member::worth_a_try() noexcept
+{
+    const std::size_t before = m_waiting.size();
+    std::erase_if(m_waiting, [&](Link *link) {
+        link->waiting = !m_fabric->worth_a_try(*link);
+        return !link->waiting;
+    });
+    m_try_again = m_waiting.size() != before;
+    return m_try_again;
 }
 
 void Member::stay_awake() noexcept

@@ -26,7 +26,7 @@ be_status_t Fabric::admit(Link &link)
     if (peer.messages.room() == 0 || m_sends_outstanding >= send_budget) [[unlikely]] {
         ++m_counters.queue_full;
         reclaim_sends();
-        return refuse(link);
+        return refuse(link, m_sends_outstanding >= send_budget);
     }
     if (m_flow.admit_message(peer.index)) [[likely]] {
         return BE_OK;
@@ -46,13 +46,21 @@ be_status_t Fabric::no_staging(Link &link)
 {
     m_flow.revert_message(link.peer.index);
     ++m_counters.staging_empty;
-    return refuse(link);
+    return refuse(link, true);
 }
 
-// Not now.
-be_status_t Fabric::refuse(Link &link) noexcept
+// Not now: whoever asked is woken when it may be worth while to try again.
+be_status_t Fabric::refuse(Link &link, bool short_of)
 {
-    link.waiting = true;
+    if (m_lock.shared()) {
+        link.short_of   = short_of;
+        link.refused_at = short_of ? m_freed : link.peer.freed;
+        m_short         = m_short || short_of;
+        if (!link.waiting) {
+            link.waiting = true;
+            link.member.wait_for(link);
+        }
+    }
     return BE_ERR_NO_RESOURCE;
 }
 
@@ -234,14 +242,23 @@ be_status_t Fabric::send_zero_copy(Link &link, std::uint8_t am_id, const void *h
 
 bool Fabric::can_send(Link &link)
 {
+    const Peer &peer = link.peer;
+    if (!peer.usable() || link.gone) {
+        return true; // it takes the call, and says so
+    }
+    if (peer.state == Peer::State::ready && !link.barred && has_credit(link) &&
+        peer.messages.room() != 0 && peer.bulk.room() > bulk_reserve &&
+        !link.message_fenced() && link.operations.size() < max_queued_bulk) {
+        return true;
+    }
+    (void)refuse(link);
+    return false;
+}
+
+// Asks for some, if there is none.
+bool Fabric::has_credit(Link &link)
+{
     Peer &peer = link.peer;
-    if (peer.state != Peer::State::ready || link.gone) {
-        return peer.state !=
-               Peer::State::connecting; // a failed one takes the call, and says so
-    }
-    if (link.barred) {
-        return false;
-    }
     if (m_flow.available(peer.index) == 0) {
         read_cell(peer);
         if (m_flow.available(peer.index) == 0) {
@@ -251,8 +268,7 @@ bool Fabric::can_send(Link &link)
             return false;
         }
     }
-    return peer.messages.room() != 0 && peer.bulk.room() > bulk_reserve &&
-           !link.message_fenced() && link.operations.size() < max_queued_bulk;
+    return true;
 }
 
 void Fabric::demand(Link &link, int change)

@@ -91,6 +91,8 @@ public:
     Fifo<Link> bulk_links; // those with operations, in turn
     std::uint64_t admitted = 0; // bytes the window admitted, not posted yet
     std::vector<Link *> flushing; // those with waiters
+    std::uint64_t freed =
+            0; // goes up whenever it may be worth while to try again what was refused
 
     std::vector<Note> notes; // to be sent
     std::vector<std::uint16_t> holding; // our interfaces that it was told not to send to

@@ -17,9 +17,7 @@ void Fabric::on_arrival(const ibv_wc &wc, std::uint64_t time)
     if (wc.wr_id == 0) {
         if (wc.status == IBV_WC_SUCCESS && peer != nullptr) {
             on_notice(*peer, be32toh(wc.imm_data), time);
-            if (m_sleepers != 0) {
-                wake_waiting(*peer);
-            }
+            freed(*peer);
         } else if (peer == nullptr) {
             ++m_notice_surplus; // forces nothing: the receive it used up is posted again
             (void)post_notice_receives(1);
@@ -27,8 +25,8 @@ void Fabric::on_arrival(const ibv_wc &wc, std::uint64_t time)
         return;
     }
     on_message(wc, peer, time);
-    if (m_sleepers != 0 && peer != nullptr) {
-        wake_waiting(*peer);
+    if (peer != nullptr) {
+        freed(*peer);
     }
 }
 

@@ -20,7 +20,7 @@ be_status_t Fabric::admit_bulk(Link &link)
         m_sends_outstanding >= send_budget) [[unlikely]] {
         ++m_counters.queue_full;
         reclaim_sends();
-        return refuse(link);
+        return refuse(link, m_sends_outstanding >= send_budget);
     }
     return BE_OK;
 }
@@ -66,7 +66,7 @@ ssize_t Fabric::put_packed(Link &link, be_pack_func_t pack, void *arg,
     const memory::Buffer staging = start_staged(BulkOperation::Kind::put, remote, rkey,
                                                 &operation);
     if (!staging) {
-        return refuse(link);
+        return refuse(link, true);
     }
     const std::size_t length = unlocked([&] { return pack(staging.address, arg); });
     if (link.peer.state != Peer::State::ready) [[unlikely]] {
@@ -94,7 +94,7 @@ be_status_t Fabric::get_unpacked(Link &link, void *unpack_func, void *unpack_arg
     const memory::Buffer staging = start_staged(BulkOperation::Kind::get, remote, rkey,
                                                 &operation);
     if (!staging) {
-        return refuse(link);
+        return refuse(link, true);
     }
     operation->sge[0]        = {staging.address, length, staging.lkey};
     operation->unpack_func   = unpack_func;

@@ -199,15 +199,29 @@ void Fabric::take_back(std::vector<void *> &payloads,
     }
 }
 
-// Something of this peer's has come free, or it has gone: who was refused may try again.
+// Those who sleep and were refused.
 void Fabric::wake_waiting(Peer &peer)
 {
     for (const auto &[key, link] : peer.links) {
-        if (link->waiting || link->queued != 0) {
-            link->waiting = false;
+        if (link->waiting) {
             link->member.wake();
         }
     }
+}
+
+void Fabric::wake_all() noexcept
+{
+    for (Member *member : m_members) {
+        if (member != nullptr) {
+            member->wake();
+        }
+    }
+}
+
+// What was refused to that link may be possible by now.
+bool Fabric::worth_a_try(const Link &link) const noexcept
+{
+    return link.refused_at != (link.short_of ? m_freed : link.peer.freed);
 }
 
 be_status_t Fabric::arm_for_many()

@@ -67,7 +67,8 @@ struct Worker {
     {
     }
 
-    void run(unsigned total, unsigned sources, std::atomic<unsigned> &unfinished)
+    void run(unsigned total, unsigned sources, std::atomic<unsigned> &unfinished,
+             std::atomic<bool> &lost)
     {
         std::vector<unsigned> sent(node.peers.size());
         const size_t expected = size_t{total} * sources;
@@ -80,7 +81,9 @@ struct Worker {
                     auto data            = pattern(sent[i] % 200, sent[i]);
                     const ssize_t result = be_am_bcopy(node.peers[i], name, pack_vector,
                                                        &data);
-                    lost = lost || (result < 0 && result != BE_ERR_NO_RESOURCE);
+                    if (result < 0 && result != BE_ERR_NO_RESOURCE) {
+                        lost = true;
+                    }
                     sent[i] += result >= 0;
                     moved = moved || result >= 0;
                     done  = false;
@@ -91,8 +94,8 @@ struct Worker {
                 --unfinished;
             }
             // Who has all goes on, for what others need of him: those that sleep as well, for a while.
-            if (sleeps && !moved && !sleep(node, done ? 10 : lost_after)) {
-                lost = lost || !done;
+            if (sleeps && !moved && !sleep(node, done ? 10 : lost_after) && !done) {
+                lost = true;
             }
         }
     }
@@ -100,7 +103,6 @@ struct Worker {
     Node node;
     const bool sleeps;
     uint8_t name = 0; // sent as message id
-    bool lost    = false;
 };
 
 void check_content(const Worker &worker, unsigned total)
@@ -133,15 +135,16 @@ void exchange(unsigned workers, const std::function<bool(unsigned)> &sleeps)
         }
     }
     std::atomic<unsigned> unfinished{2 * workers};
+    std::atomic<bool> lost{false};
     std::vector<std::thread> threads;
     for (const auto &worker : all) {
-        threads.emplace_back([&] { worker->run(total, workers, unfinished); });
+        threads.emplace_back([&] { worker->run(total, workers, unfinished, lost); });
     }
     for (std::thread &thread : threads) {
         thread.join();
     }
+    BOOST_CHECK(!lost);
     for (const auto &worker : all) {
-        BOOST_CHECK(!worker->lost);
         BOOST_CHECK_EQUAL(worker->node.received.size(), size_t{total} * workers);
         check_content(*worker, total);
     }
@@ -200,8 +203,10 @@ BOOST_AUTO_TEST_CASE(sleepers_use_no_processor_time_beside_an_idle_process)
     }
     Node other(device, config_of(device, 1));
     be_peer_t *peer = nodes[0]->connect(other);
-    BOOST_REQUIRE_EQUAL(send_bcopy({nodes[0].get(), &other}, peer, 1, pattern(9, 1)), BE_OK);
-    BOOST_REQUIRE(wait({nodes[0].get(), &other}, [&] { return other.received.size() == 1; }));
+    BOOST_REQUIRE_EQUAL(send_bcopy({nodes[0].get(), &other}, peer, 1, pattern(9, 1)),
+                        BE_OK);
+    BOOST_REQUIRE(
+            wait({nodes[0].get(), &other}, [&] { return other.received.size() == 1; }));
     for (const auto &node : nodes) {
         while (sleep(*node, 100)) {
             be_fabric_progress(node->fabric);
@@ -229,7 +234,7 @@ BOOST_AUTO_TEST_CASE(workers_come_and_go_in_any_order)
             for (unsigned round = 0; round < rounds; ++round) {
                 Node node(device, config_of(device, 0));
                 be_peer_t *peer = nullptr;
-                wrong           = wrong || be_peer_get(node.fabric, address, &peer) != BE_OK;
+                wrong = wrong || be_peer_get(node.fabric, address, &peer) != BE_OK;
                 node.peers.push_back(peer);
                 auto data        = pattern(50, w);
                 unsigned pending = 1 + random() % 50;
