@@ -32,6 +32,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -85,6 +86,12 @@ public:
     bool unwatched() const noexcept
     {
         return m_member_count == 0 && !m_crowded;
+    }
+
+    // There are others, or were.
+    bool crowded() const noexcept
+    {
+        return m_crowded.load(std::memory_order_relaxed);
     }
 
     int channel_fd() const noexcept
@@ -425,9 +432,9 @@ private:
     // Members
     MemberLock m_lock;
     std::vector<Member *> m_members; // by interface id; null: it has left
-    std::uint16_t m_next_id    = 0; // when each has been used
-    unsigned m_member_count    = 0;
-    bool m_crowded             = false; // there have been two at once
+    std::uint16_t m_next_id = 0; // when each has been used
+    unsigned m_member_count = 0;
+    std::atomic<bool> m_crowded{false}; // there have been two at once
     unsigned m_sleepers        = 0; // members that sleep and share
     std::uint64_t m_freed      = 0; // as Peer::freed, of what all peers share
     bool m_short               = false; // somebody was refused for want of that

@@ -54,12 +54,13 @@ unsigned Member::progress()
         return m_mail.empty() ? events : events + open_mail();
     }
 
-    unsigned events = std::exchange(m_try_again, false);
+    const unsigned again = std::exchange(m_try_again, false);
+    unsigned events      = 0;
     if (m_fabric->lock().try_lock()) {
         stay_awake();
         give_back();
         catch_up();
-        events += m_fabric->poll_for(*this);
+        events = m_fabric->poll_for(*this);
         m_fabric->lock().unlock();
     }
     const unsigned mails = m_mail.empty() ? 0 : open_mail();
@@ -68,7 +69,8 @@ unsigned Member::progress()
     } else if (++m_idle_calls % idle_calls_to_yield == 0 && m_fabric->yields()) {
         ::sched_yield();
     }
-    return mails + events;
+    // What it did for others is no news to this worker, which would never come to rest.
+    return mails + again + (m_fabric->crowded() ? 0 : events);
 }
 
 unsigned Member::open_mail()
