@@ -94,7 +94,8 @@ DeviceAddress::decode(std::span<const std::uint8_t, BE_DEVICE_ADDR_LEN> in) noex
     return DeviceAddress{static_cast<Wire>(in[1]), load_le(&in[8], 8)};
 }
 
-// Offsets: 0 version, 1 wire, 2..3 port, 4..11 fabric id, 12..27 token, 28..43 IP, 44..51 domain, 52..55 zero.
+// Offsets: 0 version, 1 wire, 2..3 port, 4..11 fabric id, 12..27 token, 28..43 IP, 44..51 domain,
+// 52..53 interface, 54..55 zero.
 void FabricAddress::encode(std::span<std::uint8_t, BE_FABRIC_ADDR_LEN> out) const noexcept
 {
     std::fill(out.begin(), out.end(), std::uint8_t{0});
@@ -105,6 +106,7 @@ void FabricAddress::encode(std::span<std::uint8_t, BE_FABRIC_ADDR_LEN> out) cons
     std::copy(control.ip.begin(), control.ip.end(), &out[28]);
     out[1] = static_cast<std::uint8_t>(device.wire);
     store_le(&out[44], device.domain, 8);
+    store_le(&out[52], iface, 2);
 }
 
 std::optional<FabricAddress>
@@ -119,6 +121,7 @@ FabricAddress::decode(std::span<const std::uint8_t, BE_FABRIC_ADDR_LEN> in) noex
     std::memcpy(address.identity.token.data(), &in[12], address.identity.token.size());
     std::memcpy(address.control.ip.data(), &in[28], address.control.ip.size());
     address.device = {static_cast<Wire>(in[1]), load_le(&in[44], 8)};
+    address.iface  = static_cast<std::uint16_t>(load_le(&in[52], 2));
     if (address.identity.fabric_id == 0 || !known_wire(in[1])) {
         return std::nullopt;
     }

@@ -3,8 +3,9 @@
 // The two addresses that UCX carries between processes for us.
 //
 // Device address: which ports can reach each other at all; UCX asks before it chooses a transport.
-// Fabric address: which fabric it is, where its control port listens, the token that proves to it that the
-// caller was given this address, and the device address once more: connection managers drop the first.
+// Fabric address: which fabric it is and which interface of it, where its control port listens, the token that
+// proves to it that the caller was given this address, and the device address once more: connection managers drop
+// the first.
 //
 // Both are versioned by their first byte; decode refuses what it does not know. Little-endian.
 
@@ -47,6 +48,7 @@ struct FabricAddress {
     control::Identity identity;
     control::Address control;
     DeviceAddress device;
+    std::uint16_t iface = 0; // within the fabric
 
     void encode(std::span<std::uint8_t, BE_FABRIC_ADDR_LEN> out) const noexcept;
     static std::optional<FabricAddress>

@@ -3,6 +3,7 @@
 // Pieces of put and get: posted as the window admits them, oldest operation first, peers in turn.
 
 #include "engine/fabric.hpp"
+#include "engine/member.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -18,15 +19,20 @@ std::uint64_t charge(std::size_t length) noexcept
 
 } // namespace
 
-void Fabric::enqueue(Peer &peer, BulkOperation *operation, std::size_t length)
+void Fabric::enqueue(Link &link, BulkOperation *operation, std::size_t length)
 {
+    operation->link     = &link;
     operation->unposted = length;
-    operation->after    = peer.fence_messages;
-    ++peer.bulk_issued;
+    operation->after    = link.fence_messages;
+    ++link.bulk_issued;
     (operation->kind == BulkOperation::Kind::put ? m_counters.bytes_put :
                                                    m_counters.bytes_got) += length;
-    peer.operations.push(operation);
-    m_flow.bulk_queued(peer.index, charge(length));
+    if (link.operations.empty()) {
+        link.turn = static_cast<std::int64_t>(m_config.chunk);
+        link.peer.bulk_links.push(&link);
+    }
+    link.operations.push(operation);
+    m_flow.bulk_queued(link.peer.index, charge(length));
     pump_bulk();
 }
 
@@ -39,24 +45,39 @@ void Fabric::pump_bulk()
     }
 }
 
-// What cannot be posted now stays admitted, and is tried again when a completion of this peer makes room.
+// What cannot be posted now stays admitted, and is tried again when a completion of this peer makes room. Links take
+// turns by deficit round robin, equal in bytes; one that a fence holds back is passed over.
 void Fabric::post_admitted(Peer &peer)
 {
-    while (peer.admitted != 0 && !peer.operations.empty() &&
-           peer.state == Peer::State::ready) {
-        BulkOperation &operation = *peer.operations.front();
-        if (peer.messages.retired() < operation.after ||
-            peer.bulk.room() <= bulk_reserve) {
+    const auto chunk = static_cast<std::int64_t>(m_config.chunk);
+    for (unsigned fenced = 0; peer.admitted != 0 && fenced < peer.bulk_links.size() &&
+                              peer.state == Peer::State::ready;) {
+        Link &link               = *peer.bulk_links.front();
+        BulkOperation &operation = *link.operations.front();
+        if (peer.bulk.room() <= bulk_reserve) {
             return;
         }
-        const std::size_t bytes = std::min<std::uint64_t>(operation.unposted,
-                                                          peer.admitted);
+        if (peer.messages.retired() < operation.after) {
+            ++fenced;
+            peer.bulk_links.rotate();
+            continue;
+        }
+        fenced                  = 0;
+        const std::size_t bytes = std::min<std::uint64_t>(
+                {operation.unposted, peer.admitted, m_config.chunk});
         if (!post_piece(peer, operation, bytes)) {
             return;
         }
         peer.admitted -= charge(bytes);
+        link.turn -= static_cast<std::int64_t>(charge(bytes));
         if (operation.posted()) {
-            peer.operations.pop();
+            link.operations.pop();
+        }
+        if (link.operations.empty()) {
+            peer.bulk_links.pop();
+        } else if (link.turn <= 0) {
+            link.turn += chunk;
+            peer.bulk_links.rotate();
         }
     }
 }
@@ -115,36 +136,77 @@ void Fabric::piece_done(Peer &peer, BulkOperation &operation, std::uint32_t byte
         operation.status = status;
     }
     if (operation.in_flight == 0 && operation.posted()) {
-        operation_done(peer, operation);
+        operation_done(operation);
     }
 }
 
-void Fabric::operation_done(Peer &peer, BulkOperation &operation)
+void Fabric::operation_done(BulkOperation &operation)
 {
-    ++peer.bulk_done;
+    Member &member = operation.link->member;
+    ++operation.link->bulk_done;
     const be_status_t status = operation.status;
     void *completion         = operation.completion;
     if (operation.staging != nullptr) {
         if (operation.kind == BulkOperation::Kind::get && status == BE_OK) {
             m_counters.bytes_copied += operation.unpack_length;
-            m_callbacks.unpack(m_callbacks.arg, operation.unpack_func,
-                               operation.unpack_arg, operation.staging,
-                               operation.unpack_length);
+            if (m_lock.shared()) {
+                // It comes back when its data has been taken.
+                member.post({.kind = Mail::Kind::data, .object = &operation});
+                return;
+            }
+            member.unpack(operation);
         }
         (void)m_staging.put(operation.staging);
     }
     m_operations.put(&operation);
-    complete(completion, status);
+    member.complete(completion, status);
 }
 
 void Fabric::cancel_operations(Peer &peer)
 {
     peer.admitted = 0;
-    while (!peer.operations.empty()) {
-        BulkOperation &operation = *peer.operations.pop();
-        operation.status         = BE_ERR_PEER_FAILED;
-        operation_done(peer, operation);
+    while (!peer.bulk_links.empty()) {
+        Link &link = *peer.bulk_links.pop();
+        while (!link.operations.empty()) {
+            BulkOperation &operation = *link.operations.pop();
+            operation.status         = BE_ERR_PEER_FAILED;
+            operation_done(operation);
+        }
     }
+}
+
+// Of a member that leaves: what is not posted never will be.
+void Fabric::cancel_operations(const Member &member)
+{
+    visit_links(member, [&](Link &link) {
+        Peer &peer = link.peer;
+        if (link.operations.empty()) {
+            return;
+        }
+        for (unsigned i = peer.bulk_links.size(); i != 0; --i) {
+            if (Link *other = peer.bulk_links.pop(); other != &link) {
+                peer.bulk_links.push(other);
+            }
+        }
+        while (!link.operations.empty()) {
+            BulkOperation &operation = *link.operations.pop();
+            // The window counts some of it as waiting, and some as under way already.
+            const std::uint64_t left    = charge(operation.unposted);
+            const std::uint64_t waiting = std::min(left,
+                                                   m_flow.stats(peer.index).bulk_queued);
+            m_flow.bulk_cancelled(peer.index, waiting);
+            if (waiting < left) {
+                m_flow.bulk_done(peer.index, left - waiting);
+                peer.admitted -= left - waiting;
+            }
+            operation.status     = BE_ERR_CANCELED;
+            operation.unposted   = 0;
+            operation.posted_any = true;
+            if (operation.in_flight == 0) {
+                operation_done(operation);
+            }
+        }
+    });
 }
 
 } // namespace be::engine

@@ -5,14 +5,15 @@
 #pragma once
 
 #include "engine/c_api.h"
+#include "engine/fifo.hpp"
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
-#include <new>
 
 namespace be::engine {
+
+class Link;
 
 struct BulkOperation {
     enum class Kind : std::uint8_t {
@@ -20,7 +21,8 @@ struct BulkOperation {
         get
     };
 
-    BulkOperation *next     = nullptr; // in the peer's queue, or the free list
+    BulkOperation *next     = nullptr; // in the link's queue, or in stock
+    Link *link              = nullptr; // whose it is
     Kind kind               = Kind::put;
     bool posted_any         = false; // a zero-length operation still posts one piece
     std::uint8_t sge_count  = 0;
@@ -47,74 +49,7 @@ struct BulkOperation {
     }
 };
 
-// First in, first out; owns nothing.
-class BulkQueue {
-public:
-    bool empty() const noexcept
-    {
-        return m_head == nullptr;
-    }
-
-    BulkOperation *front() const noexcept
-    {
-        return m_head;
-    }
-
-    unsigned size() const noexcept
-    {
-        return m_size;
-    }
-
-    void push(BulkOperation *operation) noexcept
-    {
-        operation->next                             = nullptr;
-        (m_head == nullptr ? m_head : m_tail->next) = operation;
-        m_tail                                      = operation;
-        ++m_size;
-    }
-
-    BulkOperation *pop() noexcept
-    {
-        BulkOperation *operation = m_head;
-        m_head                   = operation->next;
-        --m_size;
-        return operation;
-    }
-
-private:
-    BulkOperation *m_head = nullptr;
-    BulkOperation *m_tail = nullptr;
-    unsigned m_size       = 0;
-};
-
-// Where operations come from; grows, never shrinks, so that the steady state allocates nothing.
-class BulkOperations {
-public:
-    // Null: no memory.
-    BulkOperation *get() noexcept
-    {
-        if (m_free == nullptr) {
-            try {
-                return &m_storage.emplace_back();
-            } catch (const std::bad_alloc &) {
-                return nullptr;
-            }
-        }
-        BulkOperation *operation = m_free;
-        m_free                   = operation->next;
-        *operation               = BulkOperation();
-        return operation;
-    }
-
-    void put(BulkOperation *operation) noexcept
-    {
-        operation->next = m_free;
-        m_free          = operation;
-    }
-
-private:
-    std::deque<BulkOperation> m_storage; // addresses stay
-    BulkOperation *m_free = nullptr;
-};
+using BulkQueue      = Fifo<BulkOperation>;
+using BulkOperations = Stock<BulkOperation>;
 
 } // namespace be::engine

@@ -1,103 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The C facade: forwards to Device and Fabric, and stops exceptions.
+// The C facade of fabrics.
 
-#include "engine/c_api.h"
+#include "engine/c_guard.hpp"
+#include "engine/registry.hpp"
 
-#include "engine/fabric.hpp"
-#include "engine/log.hpp"
-#include "verbs/error.hpp"
+#include <vector>
 
-#include <algorithm>
-#include <cstring>
-#include <exception>
-#include <new>
-
-using be::engine::BulkOperation;
-using be::engine::Device;
-using be::engine::DeviceAddress;
-using be::engine::Fabric;
-using be::engine::FabricAddress;
-using be::engine::Peer;
-
-namespace {
-
-Device *device(be_md_t *md)
-{
-    return static_cast<Device *>(md);
-}
-
-Fabric *fabric_of(be_fabric_t *fabric)
-{
-    return static_cast<Fabric *>(fabric);
-}
-
-const Fabric *fabric_of(const be_fabric_t *fabric)
-{
-    return static_cast<const Fabric *>(fabric);
-}
-
-Peer &peer_of(be_peer_t *peer)
-{
-    return *static_cast<Peer *>(peer);
-}
-
-const Peer &peer_of(const be_peer_t *peer)
-{
-    return *static_cast<const Peer *>(peer);
-}
-
-// Runs `body`, which returns a status; an exception is logged with `what` was being done.
-template<typename Body>
-be_status_t guarded(const char *what, Body &&body) noexcept
-{
-    try {
-        return body();
-    } catch (const std::bad_alloc &) {
-        be::engine::log_line(BE_LOG_ERROR, std::string(what) + ": out of memory");
-        return BE_ERR_NO_MEMORY;
-    } catch (const std::exception &error) {
-        be::engine::log(BE_LOG_ERROR, "{}: {}", what, error.what());
-        return BE_ERR_IO;
-    }
-}
-
-void copy_text(char *out, std::size_t size, const std::string &text)
-{
-    if (size != 0) {
-        const std::size_t length = std::min(size - 1, text.size());
-        std::memcpy(out, text.data(), length);
-        out[length] = '\0';
-    }
-}
-
-unsigned verbs_access(unsigned access)
-{
-    return ((access & BE_ACCESS_LOCAL) != 0 ? IBV_ACCESS_LOCAL_WRITE : 0) |
-           ((access & BE_ACCESS_REMOTE_PUT) != 0 ?
-                    IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_LOCAL_WRITE :
-                    0) |
-           ((access & BE_ACCESS_REMOTE_GET) != 0 ? IBV_ACCESS_REMOTE_READ : 0);
-}
-
-be_port_info_t to_c(const be::verbs::PortReport &report)
-{
-    be_port_info_t info{};
-    copy_text(info.device, sizeof(info.device), report.device);
-    copy_text(info.netdev, sizeof(info.netdev), report.netdev);
-    copy_text(info.reason, sizeof(info.reason), report.reason);
-    info.port      = report.port;
-    info.soft      = report.soft;
-    info.usable    = report.usable;
-    info.numa_node = report.numa_node < 0 ? 0xff :
-                                            static_cast<std::uint8_t>(report.numa_node);
-    info.bandwidth = report.rate;
-    // One way, small message: a soft device's shared memory, or a switch hop and two adapters.
-    info.latency = report.soft ? 0.6e-6 : 1.0e-6;
-    return info;
-}
-
-} // namespace
+using namespace be::engine;
 
 const char *be_status_string(be_status_t status)
 {
@@ -130,95 +40,6 @@ const char *be_status_string(be_status_t status)
     return "unknown status";
 }
 
-be_status_t be_ports_query(be_soft_mode_t mode, be_port_info_t **ports_p,
-                           unsigned *num_ports_p, char *why, size_t why_size)
-{
-    return guarded("looking for RDMA devices", [&] {
-        const be::verbs::Discovery found = be::verbs::discover(
-                be::engine::to_verbs(mode));
-        copy_text(why, why_size, found.reason);
-        *ports_p     = nullptr;
-        *num_ports_p = static_cast<unsigned>(found.ports.size());
-        if (found.ports.empty()) {
-            return BE_ERR_NO_DEVICE;
-        }
-        *ports_p = new be_port_info_t[found.ports.size()];
-        std::transform(found.ports.begin(), found.ports.end(), *ports_p, to_c);
-        return BE_OK;
-    });
-}
-
-void be_ports_release(be_port_info_t *ports)
-{
-    delete[] ports;
-}
-
-be_status_t be_md_open(const char *name, be_soft_mode_t mode, be_md_t **md_p)
-{
-    return guarded("opening an RDMA device", [&] {
-        *md_p = new Device(name, be::engine::to_verbs(mode));
-        return BE_OK;
-    });
-}
-
-void be_md_close(be_md_t *md)
-{
-    delete device(md);
-}
-
-be_status_t be_mem_register(be_md_t *md, void *address, size_t length, unsigned access,
-                            int quiet, be_mem_t *mem)
-{
-    int error   = 0;
-    auto region = be::verbs::MemoryRegion::attempt(device(md)->pd(), address, length,
-                                                   verbs_access(access), &error);
-    if (!region) {
-        if (!quiet) {
-            be::engine::log(BE_LOG_ERROR, "{}: registering {} bytes at {} failed: {}{}",
-                            device(md)->context().device(), length, address,
-                            std::strerror(error), be::verbs::registration_hint(error));
-        }
-        return error == ENOMEM ? BE_ERR_NO_MEMORY : BE_ERR_IO;
-    }
-    auto *owner = new (std::nothrow) be::verbs::MemoryRegion(std::move(region));
-    if (owner == nullptr) {
-        return BE_ERR_NO_MEMORY;
-    }
-    *mem = {address, length, owner->lkey(), owner->rkey(), owner};
-    return BE_OK;
-}
-
-be_status_t be_mem_deregister(be_md_t *, be_mem_t *mem)
-{
-    delete static_cast<be::verbs::MemoryRegion *>(mem->handle);
-    mem->handle = nullptr;
-    return BE_OK;
-}
-
-be_status_t be_mem_alloc(be_md_t *md, size_t length, be_mem_t *mem)
-{
-    return guarded("allocating registered memory", [&] {
-        std::string why;
-        const be::memory::Block block = device(md)->remote_memory().allocate(
-                length, be::memory::Arena::default_alignment, &why);
-        if (!block) {
-            be::engine::log(BE_LOG_DEBUG, "{}", why);
-            return BE_ERR_NO_MEMORY;
-        }
-        *mem = {block.address, block.length, block.lkey, block.rkey,
-                new be::memory::Block(block)};
-        return BE_OK;
-    });
-}
-
-void be_mem_free(be_md_t *md, be_mem_t *mem)
-{
-    auto *block = static_cast<be::memory::Block *>(mem->handle);
-    (void)device(md)->remote_memory().free(*block);
-    delete block;
-    mem->handle = nullptr;
-}
-
 void be_fabric_config_defaults(const be_port_info_t *port, be_fabric_config_t *config)
 {
     *config                 = {};
@@ -242,31 +63,31 @@ be_status_t be_fabric_create(be_md_t *md, uint8_t port, const be_fabric_config_t
                              be_fabric_t **fabric_p)
 {
     return guarded("starting on an RDMA port", [&] {
-        *fabric_p = new Fabric(*device(md), port, *config, *callbacks);
+        *fabric_p = new Member(open_fabric(md->device, port, *config), *callbacks);
         return BE_OK;
     });
 }
 
 void be_fabric_destroy(be_fabric_t *fabric)
 {
-    delete fabric_of(fabric);
+    delete &member_of(fabric);
 }
 
 void be_fabric_query(const be_fabric_t *fabric, be_fabric_attr_t *attr)
 {
-    *attr = fabric_of(fabric)->attributes();
+    *attr = member_of(fabric).fabric().attributes();
 }
 
 void be_fabric_address(const be_fabric_t *fabric, uint8_t address[BE_FABRIC_ADDR_LEN])
 {
-    fabric_of(fabric)->address().encode(
+    member_of(fabric).address().encode(
             std::span<std::uint8_t, BE_FABRIC_ADDR_LEN>(address, BE_FABRIC_ADDR_LEN));
 }
 
 void be_fabric_device_address(const be_fabric_t *fabric,
                               uint8_t address[BE_DEVICE_ADDR_LEN])
 {
-    fabric_of(fabric)->address().device.encode(
+    member_of(fabric).fabric().address().device.encode(
             std::span<std::uint8_t, BE_DEVICE_ADDR_LEN>(address, BE_DEVICE_ADDR_LEN));
 }
 
@@ -278,7 +99,8 @@ int be_fabric_is_reachable(const be_fabric_t *fabric,
             std::span<const std::uint8_t, BE_DEVICE_ADDR_LEN>(device_address,
                                                               BE_DEVICE_ADDR_LEN));
     const std::string reason =
-            remote ? fabric_of(fabric)->address().device.unreachable_because(*remote) :
+            remote ? member_of(fabric).fabric().address().device.unreachable_because(
+                             *remote) :
                      "the device address is of another version of this transport";
     if (why != nullptr) {
         copy_text(why, why_size, reason);
@@ -288,180 +110,54 @@ int be_fabric_is_reachable(const be_fabric_t *fabric,
 
 unsigned be_fabric_progress(be_fabric_t *fabric)
 {
-    return fabric_of(fabric)->progress();
+    return member_of(fabric).progress();
 }
 
 int be_fabric_event_fd(const be_fabric_t *fabric)
 {
-    return fabric_of(fabric)->event_fd();
+    return member_of(fabric).event_fd();
 }
 
 be_status_t be_fabric_arm(be_fabric_t *fabric)
 {
-    return fabric_of(fabric)->arm();
+    return member_of(fabric).arm();
 }
 
 void be_rx_release(be_fabric_t *fabric, void *data)
 {
-    fabric_of(fabric)->release_payload(data);
+    member_of(fabric).release_payload(data);
 }
 
 be_status_t be_fabric_flush(be_fabric_t *fabric, void *comp)
 {
-    return fabric_of(fabric)->flush_all(comp);
+    Member &member = member_of(fabric);
+    return Locked(member.fabric())->flush_all(member, comp);
 }
 
 void be_fabric_fence(be_fabric_t *fabric)
 {
-    fabric_of(fabric)->fence_all();
-}
-
-be_status_t be_peer_get(be_fabric_t *fabric, const uint8_t address[BE_FABRIC_ADDR_LEN],
-                        be_peer_t **peer_p)
-{
-    return guarded("connecting", [&] {
-        const auto remote = FabricAddress::decode(
-                std::span<const std::uint8_t, BE_FABRIC_ADDR_LEN>(address,
-                                                                  BE_FABRIC_ADDR_LEN));
-        if (!remote) {
-            be::engine::log(
-                    BE_LOG_ERROR,
-                    "cannot connect: the interface address is malformed or of another "
-                    "version of this transport (first byte {:#x})",
-                    address[0]);
-            return BE_ERR_INVALID;
-        }
-        const std::string why = fabric_of(fabric)->address().device.unreachable_because(
-                remote->device);
-        if (!why.empty()) {
-            be::engine::log(BE_LOG_ERROR, "cannot connect to fabric {:016x} at {}: {}",
-                            remote->identity.fabric_id, remote->control.to_string(), why);
-            return BE_ERR_UNREACHABLE;
-        }
-        be_status_t status = BE_OK;
-        *peer_p            = fabric_of(fabric)->connect(*remote, &status);
-        return status;
-    });
-}
-
-void be_peer_put(be_peer_t *peer)
-{
-    peer_of(peer).fabric.release(peer_of(peer));
-}
-
-be_status_t be_peer_status(const be_peer_t *peer)
-{
-    return peer_of(peer).status;
-}
-
-int be_peer_can_send(be_peer_t *peer)
-{
-    return peer_of(peer).fabric.can_send(peer_of(peer));
-}
-
-void be_peer_demand(be_peer_t *peer, int change)
-{
-    peer_of(peer).fabric.demand(peer_of(peer), change);
-}
-
-be_status_t be_peer_check(be_peer_t *peer)
-{
-    peer_of(peer).fabric.probe(peer_of(peer));
-    return BE_OK;
-}
-
-be_status_t be_am_short(be_peer_t *peer, uint8_t am_id, uint64_t header,
-                        const void *payload, unsigned length)
-{
-    const be_sge_t parts[] = {{&header, sizeof(header), 0},
-                              {const_cast<void *>(payload), length, 0}};
-    return peer_of(peer).fabric.send_short(peer_of(peer), am_id, parts,
-                                           length != 0 ? 2 : 1);
-}
-
-be_status_t
-be_am_short_iov(be_peer_t *peer, uint8_t am_id, const be_sge_t *iov, size_t iovcnt)
-{
-    return peer_of(peer).fabric.send_short(peer_of(peer), am_id, iov, iovcnt);
-}
-
-ssize_t be_am_bcopy(be_peer_t *peer, uint8_t am_id, be_pack_func_t pack, void *arg)
-{
-    return peer_of(peer).fabric.send_packed(peer_of(peer), am_id, pack, arg);
-}
-
-be_status_t be_am_zcopy(be_peer_t *peer, uint8_t am_id, const void *header,
-                        unsigned header_length, const be_sge_t *iov, size_t iovcnt,
-                        void *comp)
-{
-    return peer_of(peer).fabric.send_zero_copy(peer_of(peer), am_id, header,
-                                               header_length, iov, iovcnt, comp);
-}
-
-be_status_t be_put_short(be_peer_t *peer, const void *data, unsigned length,
-                         uint64_t remote, uint32_t rkey)
-{
-    return peer_of(peer).fabric.put_short(peer_of(peer), data, length, remote, rkey);
-}
-
-ssize_t be_put_bcopy(be_peer_t *peer, be_pack_func_t pack, void *arg, uint64_t remote,
-                     uint32_t rkey)
-{
-    return peer_of(peer).fabric.put_packed(peer_of(peer), pack, arg, remote, rkey);
-}
-
-be_status_t be_put_zcopy(be_peer_t *peer, const be_sge_t *iov, size_t iovcnt,
-                         uint64_t remote, uint32_t rkey, void *comp)
-{
-    return peer_of(peer).fabric.transfer(peer_of(peer), BulkOperation::Kind::put, iov,
-                                         iovcnt, remote, rkey, comp);
-}
-
-be_status_t be_get_bcopy(be_peer_t *peer, void *unpack_func, void *unpack_arg,
-                         size_t length, uint64_t remote, uint32_t rkey, void *comp)
-{
-    return peer_of(peer).fabric.get_unpacked(peer_of(peer), unpack_func, unpack_arg,
-                                             length, remote, rkey, comp);
-}
-
-be_status_t be_get_zcopy(be_peer_t *peer, const be_sge_t *iov, size_t iovcnt,
-                         uint64_t remote, uint32_t rkey, void *comp)
-{
-    return peer_of(peer).fabric.transfer(peer_of(peer), BulkOperation::Kind::get, iov,
-                                         iovcnt, remote, rkey, comp);
-}
-
-be_status_t be_peer_flush(be_peer_t *peer, void *comp)
-{
-    return peer_of(peer).fabric.flush(peer_of(peer), comp);
-}
-
-void be_peer_fence(be_peer_t *peer)
-{
-    peer_of(peer).fabric.fence(peer_of(peer));
+    Member &member = member_of(fabric);
+    Locked(member.fabric())->fence_all(member);
 }
 
 void be_fabric_metrics(const be_fabric_t *fabric, be_metric_func_t func, void *arg)
 {
-    fabric_of(fabric)->metrics(func, arg);
-}
-
-void be_peer_metrics(const be_peer_t *peer, be_metric_func_t func, void *arg)
-{
-    peer_of(peer).fabric.peer_metrics(peer_of(peer), func, arg);
+    Locked(const_cast<Member &>(member_of(fabric)).fabric())->metrics(func, arg);
 }
 
 void be_fabric_visit_peers(be_fabric_t *fabric, be_peer_visit_func_t func, void *arg)
 {
-    fabric_of(fabric)->visit_peers([&](Peer &peer) { func(arg, &peer); });
-}
-
-const char *be_peer_name(const be_peer_t *peer)
-{
-    return peer_of(peer).name.c_str();
-}
-
-const char *be_peer_failure(const be_peer_t *peer)
-{
-    return peer_of(peer).why.c_str();
+    (void)guarded("visiting peers", [&] {
+        Member &member = member_of(fabric);
+        std::vector<Link *> links; // the callee may use them, which takes the lock
+        Locked(member.fabric())->visit_links(member, [&](Link &link) {
+            if (link.references != 0) {
+                links.push_back(&link);
+            }
+        });
+        for (Link *link : links) {
+            func(arg, link);
+        }
+        return BE_OK;
+    });
 }

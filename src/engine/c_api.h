@@ -4,12 +4,15 @@
  *
  * Objects
  *   be_md_t      one verbs device with its protection domain
- *   be_fabric_t  a worker's view of one port: completion queues, one shared receive queue, peers
- *   be_peer_t    one remote fabric; every endpoint to it shares its queue pairs
+ *   be_fabric_t  a worker's view of one port: an interface with an id, a member of what lies below (completion
+ *                queues, one shared receive queue, peers)
+ *   be_peer_t    the way from there to one interface elsewhere; all ways to one remote fabric share its queue
+ *                pairs
  *
- * Threads: calls on one be_fabric_t and its peers come from one thread at a time (UCX's worker lock).
- * be_md_* and be_mem_* may be called from any thread. Callbacks are invoked only from inside
- * be_fabric_progress(), except be_log_func_t, which may come from the control thread.
+ * Threads: calls on one be_fabric_t and its peers come from one thread at a time (UCX's worker lock), also
+ * where several be_fabric_t share what lies below. be_md_* and be_mem_* may be called from any thread.
+ * Callbacks are invoked only from inside be_fabric_progress() of the be_fabric_t they were given to, except
+ * be_log_func_t, which may come from the control thread. Pack functions are called by the send that was given them.
  *
  * Completions: operations take an opaque `void *comp`. BE_OK means done at once, comp is not used;
  * BE_INPROGRESS means be_fabric_callbacks_t::complete(comp, status) is called exactly once later. A NULL
@@ -122,11 +125,17 @@ typedef struct be_peer be_peer_t;
 
 enum {
     BE_FABRIC_ADDR_LEN =
-            56, /* all that it takes to connect: token, fabric id, control address, network */
+            56, /* all that it takes to connect: token, fabric id, interface, control address, network */
     BE_DEVICE_ADDR_LEN = 24, /* host or subnet, link layer: decides reachability */
     BE_MAX_SGE         = 8, /* entries of one zcopy */
     BE_AM_MAX_HEADER   = 256 /* bytes of an am_zcopy header */
 };
+
+/* Who shares queue pairs, credit and receives. */
+typedef enum be_mux {
+    BE_MUX_IFACE, /* nobody: each be_fabric_t has its own */
+    BE_MUX_PROCESS /* those of a process that have the same port and configuration */
+} be_mux_t;
 
 typedef struct be_fabric_config {
     size_t segment_size; /* largest active message, bytes */
@@ -144,6 +153,7 @@ typedef struct be_fabric_config {
     int gid_index; /* -1: choose (RoCE v2, IPv4 first) */
     double peer_timeout; /* seconds of silence until a peer is declared dead */
     double connect_timeout; /* seconds */
+    be_mux_t mux;
     size_t rx_headroom; /* bytes in front of every received payload that belong to the upper layer */
     size_t am_alignment; /* (payload + am_align_offset) is aligned to this; 1: anything */
     size_t am_align_offset;
@@ -174,7 +184,7 @@ typedef struct be_fabric_callbacks {
 be_status_t be_fabric_create(be_md_t *md, uint8_t port, const be_fabric_config_t *config,
                              const be_fabric_callbacks_t *callbacks,
                              be_fabric_t **fabric_p);
-/* Says goodbye to every peer. All endpoints (be_peer_t references) are gone before. */
+/* Says goodbye to every peer, or leaves to those who share it. All endpoints (be_peer_t references) are gone before. */
 void be_fabric_destroy(be_fabric_t *fabric);
 
 typedef struct be_fabric_attr {
@@ -207,7 +217,7 @@ be_status_t be_fabric_flush(be_fabric_t *fabric, void *comp);
 void be_fabric_fence(be_fabric_t *fabric);
 
 /* -------------------------------------------------------------------- peers */
-/* The peer with that address, connected on first use (without waiting); one reference more. A device
+/* The interface with that address, its fabric connected on first use (without waiting); one reference more. A device
  * address is not asked for: UCX's connection managers pass their own in its place. */
 be_status_t be_peer_get(be_fabric_t *fabric, const uint8_t address[BE_FABRIC_ADDR_LEN],
                         be_peer_t **peer_p);
@@ -263,6 +273,7 @@ typedef void (*be_metric_func_t)(void *arg, const char *name, const char *unit,
                                  const char *help, uint64_t value);
 void be_fabric_metrics(const be_fabric_t *fabric, be_metric_func_t func, void *arg);
 void be_peer_metrics(const be_peer_t *peer, be_metric_func_t func, void *arg);
+/* Those that be_peer_get() returned and that are connected or connecting. */
 typedef void (*be_peer_visit_func_t)(void *arg, be_peer_t *peer);
 void be_fabric_visit_peers(be_fabric_t *fabric, be_peer_visit_func_t func, void *arg);
 /* "fabric 1234… at 127.0.0.1:4711", for messages; valid while the peer is. */

@@ -11,6 +11,7 @@
 
 #include "engine/fabric.hpp"
 #include "engine/log.hpp"
+#include "engine/member.hpp"
 
 #include <fmt/format.h>
 #include <sodium.h>
@@ -26,31 +27,22 @@ constexpr std::uint32_t psn_mask = 0xffffff;
 
 } // namespace
 
-Peer *Fabric::connect(const FabricAddress &address, be_status_t *status)
+Link *Fabric::connect(Member &member, const FabricAddress &address, be_status_t *status)
 {
-    *status = BE_OK;
-    if (const auto found = m_by_fabric.find(address.identity.fabric_id);
-        found != m_by_fabric.end()) {
-        ++found->second->references;
-        return found->second;
-    }
     Peer *peer = nullptr;
+    *status    = BE_OK;
     try {
-        peer       = &add_peer(address.identity);
-        peer->name = fmt::format("fabric {:016x} at {}", address.identity.fabric_id,
-                                 address.control.to_string());
-        make_queues(*peer);
-        if (address.identity.fabric_id == m_address.identity.fabric_id) {
-            connect_to_self(*peer);
-        } else {
-            peer->initiator  = true;
-            peer->connection = m_node->connect(m_address.identity.fabric_id,
-                                               address.control, address.identity,
-                                               connect_info(*peer));
-            m_by_connection.emplace(peer->connection, peer);
+        const auto found = m_by_fabric.find(address.identity.fabric_id);
+        if (found == m_by_fabric.end()) {
+            peer = &add_peer(address.identity);
         }
-        ++peer->references;
-        return peer;
+        Link &link = link_to(peer != nullptr ? *peer : *found->second, member,
+                             address.iface);
+        if (peer != nullptr) {
+            start(*peer, address);
+        }
+        ++link.references;
+        return &link;
     } catch (const std::exception &error) {
         *status = BE_ERR_NO_MEMORY;
         log(BE_LOG_ERROR, "cannot connect to fabric {:016x} at {}: {}",
@@ -60,6 +52,31 @@ Peer *Fabric::connect(const FabricAddress &address, be_status_t *status)
         }
         return nullptr;
     }
+}
+
+Link &Fabric::link_to(Peer &peer, Member &member, std::uint16_t iface)
+{
+    auto &link = peer.links[Link::key(member.id(), iface)];
+    if (link == nullptr) {
+        link = std::make_unique<Link>(member, peer, iface);
+        bar(*link);
+    }
+    return *link;
+}
+
+void Fabric::start(Peer &peer, const FabricAddress &address)
+{
+    peer.name = fmt::format("fabric {:016x} at {}", address.identity.fabric_id,
+                            address.control.to_string());
+    make_queues(peer);
+    if (address.identity.fabric_id == m_address.identity.fabric_id) {
+        connect_to_self(peer);
+        return;
+    }
+    peer.initiator  = true;
+    peer.connection = m_node->connect(m_address.identity.fabric_id, address.control,
+                                      address.identity, connect_info(peer));
+    m_by_connection.emplace(peer.connection, &peer);
 }
 
 Peer &Fabric::add_peer(const control::Identity &identity)
@@ -83,8 +100,8 @@ Peer &Fabric::add_peer(const control::Identity &identity)
 void Fabric::make_queues(Peer &peer)
 {
     std::string why;
-    peer.cell = m_device.remote_memory().allocate(sizeof(std::uint64_t),
-                                                  sizeof(std::uint64_t), &why);
+    peer.cell = m_device->remote_memory().allocate(sizeof(std::uint64_t),
+                                                   sizeof(std::uint64_t), &why);
     if (!peer.cell) {
         throw std::runtime_error(fmt::format("no memory for a credit cell: {}", why));
     }
@@ -93,7 +110,7 @@ void Fabric::make_queues(Peer &peer)
     const verbs::QueuePairCapacity capacity = queue_capacity(m_max_inline);
     const auto make = [&](SendQueue &queue, bool bulk, verbs::SharedReceiveQueue &srq,
                           unsigned access) {
-        verbs::QueuePair qp(m_device.context(), m_device.pd(), m_send_cq, m_receive_cq,
+        verbs::QueuePair qp(m_device->context(), m_device->pd(), m_send_cq, m_receive_cq,
                             &srq, capacity);
         qp.to_init(m_port, access);
         std::uint32_t place = static_cast<std::uint32_t>(m_queues.size());
@@ -147,7 +164,7 @@ void Fabric::destroy_queues(Peer &peer) noexcept
     }
     m_notice_surplus += std::exchange(peer.notice_receives, 0);
     if (peer.cell) {
-        (void)m_device.remote_memory().free(peer.cell);
+        (void)m_device->remote_memory().free(peer.cell);
         peer.cell = {};
     }
 }
@@ -165,7 +182,7 @@ control::ConnectInfo Fabric::connect_info(Peer &peer)
                                  m_config.path_mtu :
                                  static_cast<std::uint8_t>(m_port_attributes.active_mtu);
     info.max_rd_atomic = static_cast<std::uint8_t>(
-            std::min(m_device.context().attributes().max_qp_rd_atom, 255));
+            std::min(m_device->context().attributes().max_qp_rd_atom, 255));
     info.segment_size     = static_cast<std::uint32_t>(m_config.segment_size);
     info.initial_messages = m_flow.granted(peer.index);
     info.cell_address     = reinterpret_cast<std::uint64_t>(peer.cell.address);
@@ -202,12 +219,12 @@ void Fabric::wire(Peer &peer, const control::ConnectInfo &info)
             .service_level      = m_config.service_level,
             .mtu                = static_cast<ibv_mtu>(std::min(own_mtu, info.mtu)),
             .max_dest_rd_atomic = static_cast<std::uint8_t>(
-                    std::min(m_device.context().attributes().max_qp_rd_atom, 255))};
+                    std::min(m_device->context().attributes().max_qp_rd_atom, 255))};
     verbs::SendLimits limits{
             .timeout       = m_config.timeout,
             .retry_count   = m_config.retry_count,
             .max_rd_atomic = static_cast<std::uint8_t>(std::max(
-                    1, std::min<int>(m_device.context().attributes().max_qp_init_rd_atom,
+                    1, std::min<int>(m_device->context().attributes().max_qp_init_rd_atom,
                                      info.max_rd_atomic)))};
     SendQueue *queues[] = {&peer.messages, &peer.bulk};
     for (unsigned i = 0; i < 2; ++i) {
@@ -239,6 +256,7 @@ void Fabric::become_ready(Peer &peer)
         "{}: connected, queue pairs {:#x} and {:#x}, {} messages granted to it",
         peer.name, peer.messages.qp().number(), peer.bulk.qp().number(),
         m_flow.granted(peer.index));
+    freed(peer);
 }
 
 unsigned Fabric::handle_control()

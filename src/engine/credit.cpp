@@ -107,6 +107,9 @@ unsigned Fabric::retry_deferred()
         if (peer->returns_deferred != 0) {
             return_credit(*peer);
         }
+        if (!peer->notes.empty()) {
+            send_notes(*peer);
+        }
         done += !peer->deferred;
     }
     due.clear();

@@ -12,13 +12,11 @@
 
 #include <string>
 
-struct be_md {};
-
 namespace be::engine {
 
 verbs::SoftMode to_verbs(be_soft_mode_t mode) noexcept;
 
-class Device : public ::be_md {
+class Device {
 public:
     // Throws verbs::Error, std::system_error with what was not found.
     Device(const std::string &name, verbs::SoftMode mode);

@@ -5,6 +5,7 @@
 #include "engine/fabric.hpp"
 
 #include "engine/log.hpp"
+#include "engine/member.hpp"
 
 #include <fmt/format.h>
 #include <sodium.h>
@@ -12,9 +13,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <sys/epoll.h>
 #include <system_error>
-#include <unistd.h>
 
 namespace be::engine {
 namespace {
@@ -75,58 +74,58 @@ DeviceAddress make_device_address(const Device &device, const ibv_port_attr &por
 
 } // namespace
 
-Fabric::Fabric(Device &device, std::uint8_t port, const be_fabric_config_t &config,
-               const be_fabric_callbacks_t &callbacks) :
-    m_device(device),
+Fabric::Fabric(std::shared_ptr<Device> opened, std::uint8_t port,
+               const be_fabric_config_t &config) :
+    m_device(std::move(opened)),
     m_config(config),
-    m_callbacks(callbacks),
+    m_hold_at(std::max(config.rx_capacity / 2, least_backlog)),
+    m_backlog_limit(m_hold_at +
+                    std::uint64_t{16} * std::max(config.rx_capacity, least_backlog)),
     m_port(port),
-    m_port_attributes(device.context().port(port)),
-    m_gid(verbs::choose_gid(device.context(), port, config.gid_index)),
-    m_address{new_identity(), {}, make_device_address(device, m_port_attributes, m_gid)},
-    m_channel(device.context()),
-    m_receive_cq(device.context(), max_receives(config) + notice_receives, &m_channel),
-    m_send_cq(device.context(), send_cq_entries, &m_channel),
-    m_receives(device.context(), device.pd(), device.local_memory(),
+    m_port_attributes(m_device->context().port(port)),
+    m_gid(verbs::choose_gid(m_device->context(), port, config.gid_index)),
+    m_address{new_identity(),
+              {},
+              make_device_address(*m_device, m_port_attributes, m_gid)},
+    m_channel(m_device->context()),
+    m_receive_cq(m_device->context(), max_receives(config) + notice_receives, &m_channel),
+    m_send_cq(m_device->context(), send_cq_entries, &m_channel),
+    m_receives(m_device->context(), m_device->pd(), m_device->local_memory(),
                ReceiveLayout::make(config.segment_size, config.rx_headroom,
                                    config.am_alignment, config.am_align_offset),
                config.rx_capacity, max_receives(config), config.rx_max),
-    m_notice_srq(device.context(), device.pd(), notice_receives),
-    m_staging(device.local_memory(),
+    m_notice_srq(m_device->context(), m_device->pd(), notice_receives),
+    m_staging(m_device->local_memory(),
               {.buffer_size = core::data_header_size +
                               std::max<std::size_t>(config.segment_size,
                                                     BE_AM_MAX_HEADER),
                .cap = staging_buffers}),
     m_flow(flow_config(post_first_receives())),
+    m_lock(config.mux == BE_MUX_PROCESS),
     m_node(control::Node::acquire())
 {
-    if (config.shared) {
+    if (config.shared || m_lock.shared()) {
         m_receive_cq.never_yield();
         m_send_cq.never_yield();
     }
     learn_max_inline();
-    open_event_fd();
-    try {
-        control::ListenOptions options;
-        m_address.control = m_node->listen(control_address(device, m_gid), options);
-        control::Settings settings;
-        settings.peer_timeout = std::chrono::milliseconds(
-                std::max<std::int64_t>(10, std::int64_t(config.peer_timeout * 1e3)));
-        m_node->attach(m_address.identity, &m_inbox, settings);
-    } catch (...) {
-        ::close(m_epoll);
-        throw;
-    }
+    control::ListenOptions options;
+    m_address.control = m_node->listen(control_address(*m_device, m_gid), options);
+    control::Settings settings;
+    settings.peer_timeout = std::chrono::milliseconds(
+            std::max<std::int64_t>(10, std::int64_t(config.peer_timeout * 1e3)));
+    m_node->attach(m_address.identity, &m_inbox, settings);
     log(BE_LOG_DEBUG, "fabric {:016x} on {}:{} gid {} control {}",
-        m_address.identity.fabric_id, device.context().device(), unsigned{port},
+        m_address.identity.fabric_id, m_device->context().device(), unsigned{port},
         m_gid.to_string(), m_address.control.to_string());
 }
 
 // What the device gives to a queue pair like those to come.
 void Fabric::learn_max_inline()
 {
-    const verbs::QueuePair qp(m_device.context(), m_device.pd(), m_send_cq, m_receive_cq,
-                              &m_receives.srq(), queue_capacity(m_config.max_inline));
+    const verbs::QueuePair qp(m_device->context(), m_device->pd(), m_send_cq,
+                              m_receive_cq, &m_receives.srq(),
+                              queue_capacity(m_config.max_inline));
     m_max_inline = std::min(qp.max_inline(), m_config.max_inline);
 }
 
@@ -141,15 +140,15 @@ verbs::QueuePairCapacity Fabric::queue_capacity(unsigned max_inline) const
 
 Fabric::~Fabric()
 {
+    m_waker.reset();
     m_node->detach(m_address.identity.fabric_id);
     // Queue pairs go before the queues they use; completions nobody waits for any more go with them.
     for (auto &peer : m_peers) {
         if (peer != nullptr && peer->cell) {
-            (void)m_device.remote_memory().free(peer->cell);
+            (void)m_device->remote_memory().free(peer->cell);
         }
     }
     m_peers.clear();
-    ::close(m_epoll);
 }
 
 // Those that the protocol starts with; it hears of later ones from refill_receives().
@@ -159,7 +158,7 @@ unsigned Fabric::post_first_receives()
     if (m_receives.post(&error) == 0) {
         throw std::runtime_error(
                 fmt::format("{}: no receive could be posted, {} were asked for: {}",
-                            m_device.context().device(), m_config.rx_capacity,
+                            m_device->context().device(), m_config.rx_capacity,
                             error != 0 ? std::system_category().message(error) :
                                          "no memory for them"));
     }
@@ -179,27 +178,7 @@ core::FlowConfig Fabric::flow_config(unsigned posted) const
     return flow;
 }
 
-void Fabric::open_event_fd()
-{
-    m_epoll = ::epoll_create1(EPOLL_CLOEXEC);
-    if (m_epoll < 0) {
-        throw std::system_error(errno, std::system_category(),
-                                "cannot create an epoll descriptor");
-    }
-    for (const int fd : {m_channel.fd(), m_inbox.event_fd()}) {
-        epoll_event event{};
-        event.events  = EPOLLIN;
-        event.data.fd = fd;
-        if (::epoll_ctl(m_epoll, EPOLL_CTL_ADD, fd, &event) != 0) {
-            const int error = errno;
-            ::close(m_epoll);
-            throw std::system_error(error, std::system_category(),
-                                    "cannot watch a completion channel");
-        }
-    }
-}
-
-unsigned Fabric::progress()
+unsigned Fabric::poll()
 {
     unsigned events = poll_receives();
     // What has arrived goes first: whoever waits for it waits for this function to return.
@@ -215,9 +194,6 @@ unsigned Fabric::progress()
     }
     if (!m_draining.empty() || !m_expected.empty()) {
         events += finish_drains();
-    }
-    if (!m_reports.empty()) {
-        events += report_failures();
     }
     if (m_free_due) {
         free_dead_peers();
@@ -316,15 +292,20 @@ void Fabric::on_sent(const ibv_wc &wc)
             fail(peer, BE_ERR_PEER_FAILED,
                  fmt::format("{} queue pair {:#x} on {}: {} (vendor error {:#x})",
                              ref.bulk ? "bulk" : "message", queue.qp().number(),
-                             m_device.context().device(), verbs::to_string(wc.status),
+                             m_device->context().device(), verbs::to_string(wc.status),
                              wc.vendor_err));
         }
     }
     if (peer.admitted != 0 && peer.usable()) {
         post_admitted(peer);
     }
-    if (!peer.waiters.empty()) {
+    if (!peer.flushing.empty()) {
         check_waiters(peer);
+    }
+    ++m_freed;
+    freed(peer);
+    if (std::exchange(m_short, false)) [[unlikely]] {
+        wake_all();
     }
 }
 
@@ -341,10 +322,13 @@ void Fabric::retired(Peer &peer, const Slot &slot, be_status_t status)
     case Slot::Kind::plain:
         break;
     case Slot::Kind::notify:
-        complete(slot.object, status);
+        if (Member *owner = member(slot.member); owner != nullptr) {
+            --owner->zero_copies;
+            owner->complete(slot.object, status);
+        }
         break;
     case Slot::Kind::direct:
-        ++peer.bulk_done;
+        ++static_cast<Link *>(slot.object)->bulk_done;
         break;
     case Slot::Kind::bulk:
         piece_done(peer, *static_cast<BulkOperation *>(slot.object), slot.bytes, status);
@@ -352,15 +336,9 @@ void Fabric::retired(Peer &peer, const Slot &slot, be_status_t status)
     }
 }
 
-int Fabric::event_fd() const noexcept
-{
-    return m_epoll;
-}
-
 be_status_t Fabric::arm()
 {
-    if (m_inbox.pending() || !m_reports.empty() || m_stashed_receives != 0 ||
-        m_stashed_sends != 0) {
+    if (m_inbox.pending() || m_stashed_receives != 0 || m_stashed_sends != 0) {
         return BE_ERR_BUSY;
     }
     if (m_receives.missing()) {
@@ -384,7 +362,7 @@ void Fabric::refill_receives()
     if (error != 0 && !m_receive_error_logged) {
         m_receive_error_logged = true;
         log(BE_LOG_ERROR, "{}: posting receives failed: {} (errno {})",
-            m_device.context().device(), std::system_category().message(error), error);
+            m_device->context().device(), std::system_category().message(error), error);
     }
     if (count != 0) {
         flow_event(
@@ -401,18 +379,11 @@ void Fabric::queue_failure(const char *what)
     log(BE_LOG_ERROR,
         "{}: the {} queue failed (overrun or device error); every peer of fabric {:016x} "
         "is lost",
-        m_device.context().device(), what, m_address.identity.fabric_id);
+        m_device->context().device(), what, m_address.identity.fabric_id);
     for (const auto &peer : m_peers) {
         if (peer != nullptr && peer->usable()) {
             fail(*peer, BE_ERR_IO, "the completion queue failed");
         }
-    }
-}
-
-void Fabric::complete(void *completion, be_status_t status)
-{
-    if (completion != nullptr) {
-        m_callbacks.complete(m_callbacks.arg, completion, status);
     }
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// A worker's view of one port: two completion queues, the shared receives, the peers and the protocol (Flow)
-// that decides what may be sent. The methods are grouped by file:
+// One port in use: two completion queues, the shared receives, the peers and the protocol (Flow) that decides what
+// may be sent. Members (interfaces of UCX) use it through links to peers. The methods are grouped by file:
 //
-//   fabric.cpp      set-up, progress, sleeping           messages.cpp  active messages out
+//   fabric.cpp      set-up, polling, sleeping            messages.cpp  active messages out
 //   connection.cpp  side-channel events, wiring          receive.cpp   active messages and notices in
 //   failure.cpp     peers that fail or leave             remote.cpp    put and get
 //   credit.cpp      executes Flow's actions              bulk.cpp      pieces of put and get
@@ -17,27 +17,31 @@
 #include "control/node.hpp"
 #include "core/flow.hpp"
 #include "engine/address.hpp"
-#include "engine/bulk_operation.hpp"
 #include "engine/c_api.h"
 #include "engine/device.hpp"
 #include "engine/inbox.hpp"
+#include "engine/mailbox.hpp"
+#include "engine/member_lock.hpp"
 #include "engine/peer.hpp"
 #include "engine/qpn_table.hpp"
 #include "engine/receive_ring.hpp"
+#include "engine/waker.hpp"
 #include "memory/pool.hpp"
 #include "verbs/completion_queue.hpp"
 #include "verbs/gid.hpp"
 
+#include <algorithm>
 #include <array>
-#include <deque>
+#include <atomic>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
-struct be_fabric {};
-
 namespace be::engine {
+
+class Member;
 
 struct FabricCounters {
     std::uint64_t messages_sent     = 0;
@@ -55,65 +59,148 @@ struct FabricCounters {
     std::uint64_t peers_failed     = 0;
     std::uint64_t peers_departed   = 0;
     std::uint64_t cells_written    = 0;
+    std::uint64_t holds            = 0; // peers were told not to send to an interface
     std::uint64_t rnr              = 0; // receiver-not-ready: must stay 0
 };
 
-class Fabric : public ::be_fabric {
+class Fabric {
 public:
     // Throws verbs::Error, std::system_error, std::invalid_argument, std::bad_alloc.
-    Fabric(Device &device, std::uint8_t port, const be_fabric_config_t &config,
-           const be_fabric_callbacks_t &callbacks);
+    Fabric(std::shared_ptr<Device> opened, std::uint8_t port,
+           const be_fabric_config_t &config);
     ~Fabric();
 
-    unsigned progress();
-    int event_fd() const noexcept;
+    MemberLock &lock() noexcept
+    {
+        return m_lock;
+    }
+
+    // Members. join() returns its interface id; throws std::runtime_error. leave() takes the lock by itself.
+    std::uint16_t join(Member &member);
+    void leave(Member &member) noexcept;
+    // Could a new member of that port and configuration join?
+    bool suits(const Device &device, std::uint8_t port,
+               const be_fabric_config_t &config) const noexcept;
+
+    // The descriptors of completions and of the control channel: whoever is alone watches them himself.
+    bool unwatched() const noexcept
+    {
+        return m_member_count == 0 && !m_crowded;
+    }
+
+    // There are others, or were.
+    bool crowded() const noexcept
+    {
+        return m_crowded.load(std::memory_order_relaxed);
+    }
+
+    int channel_fd() const noexcept
+    {
+        return m_channel.fd();
+    }
+
+    int control_fd() const noexcept
+    {
+        return m_inbox.event_fd();
+    }
+
+    // For the only member, which hears of everything by direct call.
+    unsigned poll();
     be_status_t arm();
+
+    // For one of many. BE_OK: it may sleep, the lock being held until it has said so.
+    unsigned poll_for(Member &member);
+    be_status_t arm_for_many();
+
+    bool worth_a_try(const Link &link) const noexcept;
+
+    void one_sleeps() noexcept
+    {
+        ++m_sleepers;
+    }
+
+    void one_wakes() noexcept
+    {
+        --m_sleepers;
+    }
+
+    // Whoever polls in vain gives the processor away now and then.
+    bool yields() const noexcept
+    {
+        return m_device->context().soft() && !m_config.shared;
+    }
+
+    void take_back(std::vector<void *> &payloads,
+                   std::vector<BulkOperation *> &operations, std::uint64_t kept,
+                   std::uint64_t copied) noexcept;
+
+    // How many of those to collect.
+    unsigned give_back_batch() const noexcept
+    {
+        return std::clamp(m_config.rx_capacity / 64, 1u, poll_batch);
+    }
+
+    // A member with no more mail than this has caught up.
+    std::uint64_t resume_at() const noexcept
+    {
+        return m_hold_at / 4;
+    }
+
+    void resume(Member &member, const std::vector<Peer *> &peers);
 
     be_fabric_attr_t attributes() const noexcept;
     const FabricAddress &address() const noexcept;
 
-    // Peers
-    Peer *connect(const FabricAddress &address, be_status_t *status);
-    void release(Peer &peer) noexcept;
-    void probe(Peer &peer);
-    bool can_send(Peer &peer);
-    void demand(Peer &peer, int change);
+    // Links
+    Link *connect(Member &member, const FabricAddress &address, be_status_t *status);
+    void release(Link &link) noexcept;
+    void reported(Link &link) noexcept;
+    void log_unattended(const Peer &peer) const; // lost, and nobody is there to be told
+    void probe(Link &link);
+    be_status_t status(const Link &link) const noexcept;
+    bool can_send(Link &link);
+    void demand(Link &link, int change);
 
     // Active messages
     be_status_t
-    send_short(Peer &peer, std::uint8_t am_id, const be_sge_t *parts, std::size_t count);
-    ssize_t send_packed(Peer &peer, std::uint8_t am_id, be_pack_func_t pack, void *arg);
-    be_status_t send_zero_copy(Peer &peer, std::uint8_t am_id, const void *header,
+    send_short(Link &link, std::uint8_t am_id, const be_sge_t *parts, std::size_t count);
+    ssize_t send_packed(Link &link, std::uint8_t am_id, be_pack_func_t pack, void *arg);
+    be_status_t send_zero_copy(Link &link, std::uint8_t am_id, const void *header,
                                unsigned header_length, const be_sge_t *parts,
                                std::size_t count, void *completion);
     void release_payload(void *payload) noexcept;
 
     // Remote memory
-    be_status_t put_short(Peer &peer, const void *data, unsigned length,
+    be_status_t put_short(Link &link, const void *data, unsigned length,
                           std::uint64_t remote, std::uint32_t rkey);
-    ssize_t put_packed(Peer &peer, be_pack_func_t pack, void *arg, std::uint64_t remote,
+    ssize_t put_packed(Link &link, be_pack_func_t pack, void *arg, std::uint64_t remote,
                        std::uint32_t rkey);
-    be_status_t get_unpacked(Peer &peer, void *unpack_func, void *unpack_arg,
+    be_status_t get_unpacked(Link &link, void *unpack_func, void *unpack_arg,
                              std::size_t length, std::uint64_t remote, std::uint32_t rkey,
                              void *completion);
-    be_status_t transfer(Peer &peer, BulkOperation::Kind kind, const be_sge_t *parts,
+    be_status_t transfer(Link &link, BulkOperation::Kind kind, const be_sge_t *parts,
                          std::size_t count, std::uint64_t remote, std::uint32_t rkey,
                          void *completion);
 
-    be_status_t flush(Peer &peer, void *completion);
-    be_status_t flush_all(void *completion);
-    void fence(Peer &peer);
-    void fence_all();
+    be_status_t flush(Link &link, void *completion);
+    be_status_t flush_all(Member &member, void *completion);
+    void fence(Link &link);
+    void fence_all(Member &member);
 
     void metrics(be_metric_func_t func, void *arg) const;
-    void peer_metrics(const Peer &peer, be_metric_func_t func, void *arg) const;
+    void link_metrics(const Link &link, be_metric_func_t func, void *arg) const;
 
+    // Those of peers that are not gone for good.
     template<typename Visit>
-    void visit_peers(Visit &&visit)
+    void visit_links(const Member &member, Visit &&visit)
     {
         for (const auto &peer : m_peers) {
             if (peer != nullptr) {
-                visit(*peer);
+                for (const auto &[key, link] : peer->links) {
+                    if (&link->member == &member) {
+                        visit(*link);
+                    }
+                }
             }
         }
     }
@@ -133,6 +220,9 @@ private:
     static constexpr unsigned notices_per_peer =
             2; // a request of the peer's, an answer to ours
     static constexpr unsigned notice_receives = 4096;
+
+    static constexpr unsigned looks_in_a_row = 16; // of the waker
+    static constexpr unsigned least_backlog  = 64; // of messages that are worth a hold
 
     // Completions of sends that may be outstanding over all queue pairs. Three quarters are given to ordinary work,
     // the rest to markers.
@@ -156,6 +246,8 @@ private:
     struct MessageHeader {
         core::HeaderKind kind = core::HeaderKind::am;
         std::uint8_t am_id    = 0;
+        std::uint8_t flags    = 0;
+        std::uint16_t iface   = 0; // that it is for, or is about
         void *header          = nullptr; // where its 16 bytes go
     };
 
@@ -164,7 +256,6 @@ private:
     core::FlowConfig flow_config(unsigned posted) const;
     verbs::QueuePairCapacity queue_capacity(unsigned max_inline) const;
     void learn_max_inline();
-    void open_event_fd();
     unsigned poll_receives();
     unsigned poll_sends();
     void on_sent(const ibv_wc &wc);
@@ -172,11 +263,17 @@ private:
     void refill_receives();
     void tick(std::uint64_t time);
     void queue_failure(const char *what);
-    void complete(void *completion, be_status_t status);
     std::uint64_t now() noexcept; // monotonic, ns
+
+    Member *member(std::uint16_t id) const noexcept
+    {
+        return id < m_members.size() ? m_members[id] : nullptr;
+    }
 
     // connection.cpp
     Peer &add_peer(const control::Identity &identity);
+    Link &link_to(Peer &peer, Member &member, std::uint16_t iface);
+    void start(Peer &peer, const FabricAddress &address);
     void make_queues(Peer &peer);
     void destroy_queues(Peer &peer) noexcept;
     control::ConnectInfo connect_info(Peer &peer);
@@ -195,22 +292,25 @@ private:
     // failure.cpp
     void fail(Peer &peer, be_status_t status, std::string_view why);
     void depart(Peer &peer);
-    void log_unattended(const Peer &peer) const; // lost, and nobody is there to be told
+
     void begin_drain(Peer &peer, be_status_t status);
     void expect(Peer &peer);
     unsigned finish_drains();
     void finish_drain(Peer &peer);
-    void report(Peer &peer);
-    unsigned report_failures();
+    void report(Link &link);
     void free_dead_peers();
     void remove_peer(Peer &peer);
-    be_status_t unusable(Peer &peer);
+    be_status_t unusable(Link &link);
     void io_failure(Peer &peer, const char *what, int error);
 
     // messages.cpp
-    be_status_t admit(Peer &peer);
-    be_status_t no_staging(Peer &peer);
+    be_status_t admit(Link &link);
+    be_status_t no_staging(Link &link);
+    be_status_t refuse(Link &link, bool short_of = false);
+    bool has_credit(Link &link);
     void reclaim_sends();
+    static MessageHeader
+    message_to(const Link &link, std::uint8_t am_id, void *header) noexcept;
     int post(SendQueue &queue, ibv_send_wr &wr, const Slot &slot, bool signal) noexcept;
     be_status_t post_message(Peer &peer, const MessageHeader &message, const Slot &slot,
                              ibv_sge *sges, int sge_count, unsigned flags, bool signal);
@@ -238,27 +338,68 @@ private:
     void read_cell(Peer &peer);
 
     // remote.cpp
-    be_status_t admit_bulk(Peer &peer);
+    be_status_t admit_bulk(Link &link);
     memory::Buffer start_staged(BulkOperation::Kind kind, std::uint64_t remote,
                                 std::uint32_t rkey, BulkOperation **operation);
 
     // bulk.cpp
-    void enqueue(Peer &peer, BulkOperation *operation, std::size_t length);
+    void enqueue(Link &link, BulkOperation *operation, std::size_t length);
     void pump_bulk();
     void post_admitted(Peer &peer);
     bool post_piece(Peer &peer, BulkOperation &operation, std::size_t bytes);
     void piece_done(Peer &peer, BulkOperation &operation, std::uint32_t bytes,
                     be_status_t status);
-    void operation_done(Peer &peer, BulkOperation &operation);
+    void operation_done(BulkOperation &operation);
     void cancel_operations(Peer &peer);
+    void cancel_operations(const Member &member);
+
+    // sharing.cpp
+    bool idle(const Member &member);
+    void give_up(const Member &member);
+    void forget(Member &member) noexcept;
+    void file_message(Member &member, Peer &peer, const Mail &mail);
+    void wake_waiting(Peer &peer);
+    void wake_all() noexcept;
+
+    // Something of this peer's has come free, or it has come or gone.
+    void freed(Peer &peer)
+    {
+        ++peer.freed;
+        if (m_sleepers != 0) [[unlikely]] {
+            wake_waiting(peer);
+        }
+    }
+
+    bool look_after_sleepers();
+
+    // announce.cpp
+    void announce(Peer &peer, Note::What what, std::uint16_t iface);
+    void send_notes(Peer &peer);
+    void on_note(Peer &peer, std::uint8_t what, std::uint16_t iface);
+    void bar(Link &link);
+    void check_backlog(Member &member, Peer &peer);
 
     // flush.cpp
     void post_marker(Peer &peer, SendQueue &queue);
-    bool outstanding(Peer &peer);
-    Flush *new_flush(void *completion, unsigned peers);
-    void add_waiter(Peer &peer, Flush *flush);
+    bool outstanding(Link &link);
+    Flush *new_flush(Member &member, void *completion);
+    be_status_t started(Flush *flush);
+    void add_waiter(Link &link, Flush *flush);
     void check_waiters(Peer &peer);
-    void flush_step(Flush *flush, be_status_t status);
+    void take_waiter(Link &link, be_status_t status);
+
+    // Calls somebody else's function, without the lock where others would wait for it.
+    template<typename Call>
+    auto unlocked(Call &&call)
+    {
+        if (m_member_count <= 1) {
+            return call();
+        }
+        m_lock.unlock();
+        auto result = call();
+        m_lock.lock();
+        return result;
+    }
 
     template<typename Event>
     void flow_event(Event &&event)
@@ -269,9 +410,10 @@ private:
         execute(actions);
     }
 
-    Device &m_device;
+    const std::shared_ptr<Device> m_device;
     const be_fabric_config_t m_config;
-    const be_fabric_callbacks_t m_callbacks;
+    const std::uint64_t m_hold_at; // mails of a member: peers are told not to send more
+    const std::uint64_t m_backlog_limit; // ... and have had time to hear of it
     const std::uint8_t m_port;
     ibv_port_attr m_port_attributes;
     verbs::Gid m_gid;
@@ -287,6 +429,20 @@ private:
     core::Flow m_flow;
     BulkOperations m_operations;
 
+    // Members
+    MemberLock m_lock;
+    std::vector<Member *> m_members; // by interface id; null: it has left
+    std::uint16_t m_next_id = 0; // when each has been used
+    unsigned m_member_count = 0;
+    std::atomic<bool> m_crowded{false}; // there have been two at once
+    unsigned m_sleepers        = 0; // members that sleep and share
+    std::uint64_t m_freed      = 0; // as Peer::freed, of what all peers share
+    bool m_short               = false; // somebody was refused for want of that
+    const Member *m_poller     = nullptr;
+    std::uint64_t m_polls      = 0; // by members
+    std::uint64_t m_polls_seen = 0; // by the waker
+    std::optional<Waker> m_waker;
+
     std::vector<std::unique_ptr<Peer>> m_peers; // by Flow index
     std::unordered_map<std::uint64_t, Peer *> m_by_fabric;
     std::unordered_map<control::ConnectionId, Peer *> m_by_connection;
@@ -297,7 +453,6 @@ private:
     Inbox m_inbox;
     std::shared_ptr<control::Node> m_node;
     std::vector<ControlEvent> m_events; // being handled; kept for its storage
-    int m_epoll = -1;
 
     // Completions taken; those that arm() found wait here for progress().
     std::array<ibv_wc, poll_batch> m_receive_completions;
@@ -315,10 +470,9 @@ private:
             m_expected; // both ends began at once; the other's Connect is to come
     std::vector<Peer *> m_deferred; // with *_deferred
     std::vector<Peer *> m_retrying; // storage of retry_deferred()
-    std::vector<Peer *> m_reports; // with report_due
     std::vector<std::unique_ptr<Peer>> m_dead;
-    std::deque<Flush> m_flushes; // addresses stay
-    std::vector<Flush *> m_free_flushes;
+    Stock<Flush> m_flushes;
+    Stock<FlushWaiter> m_waiters;
 
     bool m_free_due              = false; // m_dead may hold one that nobody references
     bool m_receives_wanted       = false;

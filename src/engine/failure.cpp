@@ -4,6 +4,7 @@
 
 #include "engine/fabric.hpp"
 #include "engine/log.hpp"
+#include "engine/member.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -123,62 +124,71 @@ void Fabric::finish_drain(Peer &peer)
     }
     destroy_queues(peer);
     cancel_operations(peer);
-    while (!peer.waiters.empty()) {
-        Flush *flush = peer.waiters.front().flush;
-        peer.waiters.pop_front();
-        flush_step(flush, peer.departed ? BE_OK : BE_ERR_PEER_FAILED);
+    for (Link *link : std::exchange(peer.flushing, {})) {
+        link->flushing = false;
+        while (!link->waiters.empty()) {
+            take_waiter(*link, peer.departed ? BE_OK : BE_ERR_PEER_FAILED);
+        }
     }
     flow_event([&](core::Actions &actions) { m_flow.leave(peer.index, now(), actions); });
     std::erase(m_deferred, &peer);
     peer.deferred = false;
     peer.state    = Peer::State::dead;
+    for (const std::uint16_t id : peer.holding) {
+        m_members[id]->forget(peer);
+    }
     m_dead.push_back(std::move(m_peers[peer.index])); // the index may be another's now
-    if (peer.references == 0) {
+    if (!peer.referenced()) {
         log_unattended(peer);
         m_free_due = true;
-    } else if (!peer.departed || peer.queued != 0 || peer.missed) {
-        report(peer);
     }
-}
-
-void Fabric::report(Peer &peer)
-{
-    if (!peer.report_due) {
-        peer.report_due = true;
-        m_reports.push_back(&peer);
-    }
-}
-
-be_status_t Fabric::unusable(Peer &peer)
-{
-    if (peer.state == Peer::State::connecting) {
-        return BE_ERR_NO_RESOURCE;
-    }
-    if (peer.state == Peer::State::dead) {
-        report(peer); // a peer that has departed is missed only now
-    }
-    peer.missed = true;
-    return peer.status;
-}
-
-unsigned Fabric::report_failures()
-{
-    // The callback may release peers and start others.
-    const std::vector<Peer *> due = std::exchange(m_reports, {});
-    for (Peer *peer : due) {
-        if (peer->references != 0) {
-            m_callbacks.peer_failed(m_callbacks.arg, peer, peer->status);
-        } else {
-            log_unattended(*peer);
+    for (const auto &[key, link] : peer.links) {
+        if (link->references != 0 &&
+            (!peer.departed || link->queued != 0 || link->missed)) {
+            report(*link);
         }
     }
-    m_free_due = true;
-    return static_cast<unsigned>(due.size());
+    freed(peer);
 }
 
-void Fabric::release(Peer &peer) noexcept
+void Fabric::report(Link &link)
 {
-    if (--peer.references == 0 && peer.state == Peer::State::dead) {
+    if (!link.report_due) {
+        link.report_due = true;
+        link.awaited    = true;
+        link.member.post(
+                {.kind = Mail::Kind::failure, .status = status(link), .object = &link});
+    }
+}
+
+be_status_t Fabric::status(const Link &link) const noexcept
+{
+    return link.peer.usable() && link.gone ? BE_ERR_PEER_FAILED : link.peer.status;
+}
+
+// The member has called, or need not any more.
+void Fabric::reported(Link &link) noexcept
+{
+    link.awaited = false;
+    m_free_due   = true;
+}
+
+be_status_t Fabric::unusable(Link &link)
+{
+    const Peer &peer = link.peer;
+    if (peer.usable() && !link.gone) {
+        return refuse(link); // connecting, or on hold
+    }
+    if (peer.state == Peer::State::dead || link.gone) {
+        report(link); // a peer that has departed is missed only now
+    }
+    link.missed = true;
+    return status(link);
+}
+
+void Fabric::release(Link &link) noexcept
+{
+    if (--link.references == 0 && link.peer.state == Peer::State::dead) {
         m_free_due = true;
     }
 }
@@ -187,12 +197,12 @@ void Fabric::free_dead_peers()
 {
     m_free_due = false;
     for (std::size_t i = 0; i < m_dead.size();) {
-        Peer *peer         = m_dead[i].get();
-        const bool awaited = std::find(m_reports.begin(), m_reports.end(), peer) !=
-                             m_reports.end();
-        if (peer->references != 0 || awaited) {
+        if (m_dead[i]->referenced()) {
             ++i;
             continue;
+        }
+        for (const auto &[key, link] : m_dead[i]->links) {
+            link->member.forget(*link);
         }
         m_dead[i] = std::move(m_dead.back());
         m_dead.pop_back();
@@ -208,13 +218,17 @@ void Fabric::remove_peer(Peer &peer)
     destroy_queues(peer);
     flow_event([&](core::Actions &actions) { m_flow.leave(peer.index, now(), actions); });
     std::erase(m_deferred, &peer);
+    for (const auto &[key, link] : peer.links) {
+        link->member.forget(*link);
+    }
     m_peers[peer.index].reset();
 }
 
-void Fabric::probe(Peer &peer)
+void Fabric::probe(Link &link)
 {
-    if (!peer.usable()) {
-        (void)unusable(peer);
+    Peer &peer = link.peer;
+    if (!peer.usable() || link.gone) {
+        (void)unusable(link);
         return;
     }
     // A write of no bytes is answered by the peer's device or fails its queue pair. One at a time is enough.

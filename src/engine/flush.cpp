@@ -4,6 +4,7 @@
 // a write of no bytes, signalled.
 
 #include "engine/fabric.hpp"
+#include "engine/member.hpp"
 
 namespace be::engine {
 
@@ -19,109 +20,151 @@ void Fabric::post_marker(Peer &peer, SendQueue &queue)
     }
 }
 
-// True when something is outstanding, whose completion is then on its way.
-bool Fabric::outstanding(Peer &peer)
+// True when something is outstanding, whose completion is then on its way. Messages of others to the same peer
+// are waited for too: they take no longer.
+bool Fabric::outstanding(Link &link)
 {
-    if (peer.idle()) {
+    Peer &peer       = link.peer;
+    const bool bulk  = link.bulk_done != link.bulk_issued;
+    const bool ready = peer.state == Peer::State::ready;
+    if (!bulk && peer.messages.idle()) {
         return false;
     }
-    for (SendQueue *queue : {&peer.messages, &peer.bulk}) {
-        if (!queue->idle() && !queue->tail_signalled() &&
-            peer.state == Peer::State::ready) {
-            post_marker(peer, *queue);
-        }
+    if (ready && !peer.messages.idle() && !peer.messages.tail_signalled()) {
+        post_marker(peer, peer.messages);
+    }
+    if (ready && bulk && !peer.bulk.idle() && !peer.bulk.tail_signalled()) {
+        post_marker(peer, peer.bulk);
     }
     return true;
 }
 
-be_status_t Fabric::flush(Peer &peer, void *completion)
+be_status_t Fabric::flush(Link &link, void *completion)
 {
-    if (peer.state == Peer::State::dead || !outstanding(peer)) {
+    const Peer &peer = link.peer;
+    if (peer.state == Peer::State::dead || !outstanding(link)) {
         return peer.usable() || peer.departed ? BE_OK : peer.status;
     }
-    if (completion != nullptr) {
-        add_waiter(peer, new_flush(completion, 1));
+    if (completion == nullptr) {
+        (void)refuse(link);
+        return BE_INPROGRESS;
     }
-    return BE_INPROGRESS;
+    Flush *flush = new_flush(link.member, completion);
+    if (flush != nullptr) {
+        add_waiter(link, flush);
+    }
+    return started(flush);
 }
 
-be_status_t Fabric::flush_all(void *completion)
+be_status_t Fabric::flush_all(Member &member, void *completion)
 {
-    Flush *flush = nullptr;
+    Flush *flush = completion != nullptr ? new_flush(member, completion) : nullptr;
     bool busy    = false;
-    for (const auto &peer : m_peers) {
-        if (peer == nullptr || !outstanding(*peer)) {
-            continue;
+    visit_links(member, [&](Link &link) {
+        if (link.peer.state == Peer::State::dead || !outstanding(link)) {
+            return;
         }
         busy = true;
-        if (completion != nullptr) {
-            if (flush == nullptr) {
-                flush = new_flush(completion, 0);
-            }
-            ++flush->peers_left;
-            add_waiter(*peer, flush);
+        if (flush != nullptr) {
+            add_waiter(link, flush);
+        } else {
+            (void)refuse(link);
         }
+    });
+    if (!busy) {
+        if (flush != nullptr) {
+            m_flushes.put(flush);
+        }
+        return BE_OK;
     }
-    return busy ? BE_INPROGRESS : BE_OK;
+    return completion != nullptr ? started(flush) : BE_INPROGRESS;
 }
 
-Flush *Fabric::new_flush(void *completion, unsigned peers)
+Flush *Fabric::new_flush(Member &member, void *completion)
 {
-    if (m_free_flushes.empty()) {
-        m_flushes.emplace_back();
-        m_free_flushes.push_back(&m_flushes.back());
+    Flush *flush = m_flushes.get();
+    if (flush != nullptr) {
+        flush->member     = &member;
+        flush->completion = completion;
     }
-    Flush *flush = m_free_flushes.back();
-    m_free_flushes.pop_back();
-    *flush = {completion, peers, BE_OK};
     return flush;
 }
 
-void Fabric::add_waiter(Peer &peer, Flush *flush)
+// Memory may have been short: for the flush, or for those that it waits for.
+be_status_t Fabric::started(Flush *flush)
 {
-    peer.waiters.push_back({peer.messages.posted(), peer.bulk_issued, flush});
+    if (flush != nullptr && flush->links_left != 0) {
+        return BE_INPROGRESS;
+    }
+    if (flush != nullptr) {
+        m_flushes.put(flush);
+    }
+    return BE_ERR_NO_MEMORY;
+}
+
+void Fabric::add_waiter(Link &link, Flush *flush)
+{
+    FlushWaiter *waiter = m_waiters.get();
+    if (waiter == nullptr) {
+        return;
+    }
+    waiter->messages = link.peer.messages.posted();
+    waiter->bulk     = link.bulk_issued;
+    waiter->flush    = flush;
+    ++flush->links_left;
+    link.waiters.push(waiter);
+    if (!link.flushing) {
+        link.flushing = true;
+        link.peer.flushing.push_back(&link);
+    }
 }
 
 void Fabric::check_waiters(Peer &peer)
 {
-    while (!peer.waiters.empty()) {
-        const FlushWaiter &waiter = peer.waiters.front();
-        if (peer.messages.retired() < waiter.messages || peer.bulk_done < waiter.bulk) {
-            return;
+    for (std::size_t i = 0; i < peer.flushing.size();) {
+        Link &link = *peer.flushing[i];
+        while (!link.waiters.empty() &&
+               peer.messages.retired() >= link.waiters.front()->messages &&
+               link.bulk_done >= link.waiters.front()->bulk) {
+            take_waiter(link, peer.lost ? BE_ERR_PEER_FAILED : BE_OK);
         }
-        Flush *flush = waiter.flush;
-        peer.waiters.pop_front();
-        flush_step(flush, peer.lost ? BE_ERR_PEER_FAILED : BE_OK);
+        if (!link.waiters.empty()) {
+            ++i;
+            continue;
+        }
+        link.flushing    = false;
+        peer.flushing[i] = peer.flushing.back();
+        peer.flushing.pop_back();
     }
 }
 
-void Fabric::flush_step(Flush *flush, be_status_t status)
+// The first who waits on this link need not any longer.
+void Fabric::take_waiter(Link &link, be_status_t status)
 {
+    FlushWaiter *waiter = link.waiters.pop();
+    Flush *flush        = waiter->flush;
+    m_waiters.put(waiter);
     if (status != BE_OK) {
         flush->status = status;
     }
-    if (--flush->peers_left == 0) {
+    if (--flush->links_left == 0) {
         const Flush done = *flush;
-        m_free_flushes.push_back(flush);
-        complete(done.completion, done.status);
+        m_flushes.put(flush);
+        done.member->complete(done.completion, done.status);
     }
 }
 
-void Fabric::fence(Peer &peer)
+void Fabric::fence(Link &link)
 {
-    if (peer.state == Peer::State::ready && outstanding(peer)) {
-        peer.fence_messages = peer.messages.posted();
-        peer.fence_bulk     = peer.bulk_issued;
+    if (link.peer.state == Peer::State::ready && outstanding(link)) {
+        link.fence_messages = link.peer.messages.posted();
+        link.fence_bulk     = link.bulk_issued;
     }
 }
 
-void Fabric::fence_all()
+void Fabric::fence_all(Member &member)
 {
-    for (const auto &peer : m_peers) {
-        if (peer != nullptr) {
-            fence(*peer);
-        }
-    }
+    visit_links(member, [&](Link &link) { fence(link); });
 }
 
 } // namespace be::engine

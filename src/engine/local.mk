@@ -6,10 +6,14 @@ src_engine_libbe_engine_la_CXXFLAGS = $(AM_CXXFLAGS) $(FMT_CFLAGS) $(SODIUM_CFLA
 src_engine_libbe_engine_la_SOURCES = \
 	src/engine/address.cpp \
 	src/engine/address.hpp \
+	src/engine/announce.cpp \
 	src/engine/bulk.cpp \
 	src/engine/bulk_operation.hpp \
 	src/engine/c_api.cpp \
 	src/engine/c_api.h \
+	src/engine/c_device.cpp \
+	src/engine/c_guard.hpp \
+	src/engine/c_peer.cpp \
 	src/engine/connection.cpp \
 	src/engine/credit.cpp \
 	src/engine/device.cpp \
@@ -17,11 +21,18 @@ src_engine_libbe_engine_la_SOURCES = \
 	src/engine/fabric.cpp \
 	src/engine/fabric.hpp \
 	src/engine/failure.cpp \
+	src/engine/fifo.hpp \
 	src/engine/flush.cpp \
 	src/engine/inbox.cpp \
 	src/engine/inbox.hpp \
+	src/engine/link.hpp \
 	src/engine/log.cpp \
 	src/engine/log.hpp \
+	src/engine/mailbox.hpp \
+	src/engine/member.cpp \
+	src/engine/member.hpp \
+	src/engine/member_lock.hpp \
+	src/engine/member_sleep.cpp \
 	src/engine/messages.cpp \
 	src/engine/metrics.cpp \
 	src/engine/peer.hpp \
@@ -29,8 +40,13 @@ src_engine_libbe_engine_la_SOURCES = \
 	src/engine/receive.cpp \
 	src/engine/receive_ring.cpp \
 	src/engine/receive_ring.hpp \
+	src/engine/registry.cpp \
+	src/engine/registry.hpp \
 	src/engine/remote.cpp \
-	src/engine/send_queue.hpp
+	src/engine/send_queue.hpp \
+	src/engine/sharing.cpp \
+	src/engine/waker.cpp \
+	src/engine/waker.hpp
 src_engine_libbe_engine_la_LIBADD = \
 	src/control/libbe_control.la \
 	src/verbs/libbe_verbs.la \

@@ -4,7 +4,9 @@
 // buffer; what is missing makes the call say BE_ERR_NO_RESOURCE before anything has been packed.
 
 #include "engine/fabric.hpp"
-#include "engine/log.hpp"
+#include "engine/member.hpp"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstring>
@@ -12,18 +14,19 @@
 
 namespace be::engine {
 
-be_status_t Fabric::admit(Peer &peer)
+be_status_t Fabric::admit(Link &link)
 {
-    if (peer.state != Peer::State::ready) [[unlikely]] {
-        return unusable(peer);
+    Peer &peer = link.peer;
+    if (peer.state != Peer::State::ready || link.barred) [[unlikely]] {
+        return unusable(link);
     }
-    if (peer.message_fenced()) [[unlikely]] {
-        return BE_ERR_NO_RESOURCE;
+    if (link.message_fenced()) [[unlikely]] {
+        return refuse(link);
     }
     if (peer.messages.room() == 0 || m_sends_outstanding >= send_budget) [[unlikely]] {
         ++m_counters.queue_full;
         reclaim_sends();
-        return BE_ERR_NO_RESOURCE;
+        return refuse(link, m_sends_outstanding >= send_budget);
     }
     if (m_flow.admit_message(peer.index)) [[likely]] {
         return BE_OK;
@@ -35,14 +38,29 @@ be_status_t Fabric::admit(Peer &peer)
     flow_event([&](core::Actions &actions) {
         m_flow.blocked(peer.index, std::max(1u, peer.queued), now(), actions);
     });
-    return BE_ERR_NO_RESOURCE;
+    return refuse(link);
 }
 
 // A credit has been admitted but there is no buffer to send from.
-be_status_t Fabric::no_staging(Peer &peer)
+be_status_t Fabric::no_staging(Link &link)
 {
-    m_flow.revert_message(peer.index);
+    m_flow.revert_message(link.peer.index);
     ++m_counters.staging_empty;
+    return refuse(link, true);
+}
+
+// Not now: whoever asked is woken when it may be worth while to try again.
+be_status_t Fabric::refuse(Link &link, bool short_of)
+{
+    if (m_lock.shared()) {
+        link.short_of   = short_of;
+        link.refused_at = short_of ? m_freed : link.peer.freed;
+        m_short         = m_short || short_of;
+        if (!link.waiting) {
+            link.waiting = true;
+            link.member.wait_for(link);
+        }
+    }
     return BE_ERR_NO_RESOURCE;
 }
 
@@ -64,6 +82,12 @@ void Fabric::reclaim_sends()
     }
 }
 
+Fabric::MessageHeader
+Fabric::message_to(const Link &link, std::uint8_t am_id, void *header) noexcept
+{
+    return {.am_id = am_id, .iface = link.iface, .header = header};
+}
+
 int Fabric::post(SendQueue &queue, ibv_send_wr &wr, const Slot &slot,
                  bool signal) noexcept
 {
@@ -77,8 +101,10 @@ be_status_t Fabric::post_message(Peer &peer, const MessageHeader &message,
                                  unsigned flags, bool signal)
 {
     core::DataHeader header;
-    header.kind  = message.kind;
-    header.am_id = message.am_id;
+    header.kind      = message.kind;
+    header.am_id     = message.am_id;
+    header.flags     = message.flags;
+    header.dst_iface = message.iface;
     m_flow.stamp(peer.index, header);
     core::encode(header,
                  std::span<std::byte, core::data_header_size>(static_cast<std::byte *>(
@@ -102,7 +128,7 @@ be_status_t Fabric::post_message(Peer &peer, const MessageHeader &message,
     return BE_OK;
 }
 
-be_status_t Fabric::send_short(Peer &peer, std::uint8_t am_id, const be_sge_t *parts,
+be_status_t Fabric::send_short(Link &link, std::uint8_t am_id, const be_sge_t *parts,
                                std::size_t count)
 {
     std::array<ibv_sge, BE_MAX_SGE + 2> sges;
@@ -118,29 +144,36 @@ be_status_t Fabric::send_short(Peer &peer, std::uint8_t am_id, const be_sge_t *p
     if (core::data_header_size + length > m_max_inline) [[unlikely]] {
         return BE_ERR_INVALID;
     }
-    if (const be_status_t status = admit(peer); status != BE_OK) {
+    if (const be_status_t status = admit(link); status != BE_OK) {
         return status;
     }
     std::array<std::byte, core::data_header_size> header;
     sges[0] = {reinterpret_cast<std::uint64_t>(header.data()), core::data_header_size, 0};
     m_counters.bytes_sent += length;
-    return post_message(peer, {.am_id = am_id, .header = header.data()}, {}, sges.data(),
-                        static_cast<int>(count + 1), IBV_SEND_INLINE, false);
+    return post_message(link.peer, message_to(link, am_id, header.data()), {},
+                        sges.data(), static_cast<int>(count + 1), IBV_SEND_INLINE, false);
 }
 
 ssize_t
-Fabric::send_packed(Peer &peer, std::uint8_t am_id, be_pack_func_t pack, void *arg)
+Fabric::send_packed(Link &link, std::uint8_t am_id, be_pack_func_t pack, void *arg)
 {
-    if (const be_status_t status = admit(peer); status != BE_OK) {
+    if (const be_status_t status = admit(link); status != BE_OK) {
         return status;
     }
     const memory::Buffer staging = m_staging.get();
     if (!staging) [[unlikely]] {
-        return no_staging(peer);
+        return no_staging(link);
     }
-    const std::size_t length = pack(static_cast<std::byte *>(staging.address) +
-                                            core::data_header_size,
-                                    arg);
+    link.peer.messages.reserve();
+    const std::size_t length = unlocked([&] {
+        return pack(static_cast<std::byte *>(staging.address) + core::data_header_size,
+                    arg);
+    });
+    link.peer.messages.unreserve();
+    if (link.peer.state != Peer::State::ready) [[unlikely]] {
+        m_staging.put(staging);
+        return unusable(link);
+    }
     m_counters.bytes_sent += length;
     m_counters.bytes_copied += length;
 
@@ -148,8 +181,8 @@ Fabric::send_packed(Peer &peer, std::uint8_t am_id, be_pack_func_t pack, void *a
                 static_cast<std::uint32_t>(core::data_header_size + length),
                 staging.lkey};
     const bool fits          = sge.length <= m_max_inline;
-    const be_status_t status = post_message(peer,
-                                            {.am_id = am_id, .header = staging.address},
+    const be_status_t status = post_message(link.peer,
+                                            message_to(link, am_id, staging.address),
                                             {.buffer = fits ? nullptr : staging.address},
                                             &sge, 1,
                                             fits ? unsigned{IBV_SEND_INLINE} : 0u, !fits);
@@ -159,7 +192,7 @@ Fabric::send_packed(Peer &peer, std::uint8_t am_id, be_pack_func_t pack, void *a
     return status == BE_OK ? static_cast<ssize_t>(length) : static_cast<ssize_t>(status);
 }
 
-be_status_t Fabric::send_zero_copy(Peer &peer, std::uint8_t am_id, const void *header,
+be_status_t Fabric::send_zero_copy(Link &link, std::uint8_t am_id, const void *header,
                                    unsigned header_length, const be_sge_t *parts,
                                    std::size_t count, void *completion)
 {
@@ -179,12 +212,12 @@ be_status_t Fabric::send_zero_copy(Peer &peer, std::uint8_t am_id, const void *h
     if (length > m_config.segment_size) {
         return BE_ERR_INVALID;
     }
-    if (const be_status_t status = admit(peer); status != BE_OK) {
+    if (const be_status_t status = admit(link); status != BE_OK) {
         return status;
     }
     const memory::Buffer staging = m_staging.get();
     if (!staging) [[unlikely]] {
-        return no_staging(peer);
+        return no_staging(link);
     }
     if (header_length != 0) {
         std::memcpy(static_cast<std::byte *>(staging.address) + core::data_header_size,
@@ -196,19 +229,36 @@ be_status_t Fabric::send_zero_copy(Peer &peer, std::uint8_t am_id, const void *h
     m_counters.bytes_sent += length;
     m_counters.bytes_copied += header_length;
 
-    const be_status_t status = post_message(
-            peer, {.am_id = am_id, .header = staging.address},
-            {.kind = Slot::Kind::notify, .object = completion, .buffer = staging.address},
-            sges.data(), used, 0, true);
+    const be_status_t status = post_message(link.peer,
+                                            message_to(link, am_id, staging.address),
+                                            {.kind   = Slot::Kind::notify,
+                                             .member = link.member.id(),
+                                             .object = completion,
+                                             .buffer = staging.address},
+                                            sges.data(), used, 0, true);
+    link.member.zero_copies += status == BE_OK;
     return status == BE_OK ? BE_INPROGRESS : status;
 }
 
-bool Fabric::can_send(Peer &peer)
+bool Fabric::can_send(Link &link)
 {
-    if (peer.state != Peer::State::ready) {
-        return peer.state !=
-               Peer::State::connecting; // a failed one takes the call, and says so
+    const Peer &peer = link.peer;
+    if (!peer.usable() || link.gone) {
+        return true; // it takes the call, and says so
     }
+    if (peer.state == Peer::State::ready && !link.barred && has_credit(link) &&
+        peer.messages.room() != 0 && peer.bulk.room() > bulk_reserve &&
+        !link.message_fenced() && link.operations.size() < max_queued_bulk) {
+        return true;
+    }
+    (void)refuse(link);
+    return false;
+}
+
+// Asks for some, if there is none.
+bool Fabric::has_credit(Link &link)
+{
+    Peer &peer = link.peer;
     if (m_flow.available(peer.index) == 0) {
         read_cell(peer);
         if (m_flow.available(peer.index) == 0) {
@@ -218,12 +268,13 @@ bool Fabric::can_send(Peer &peer)
             return false;
         }
     }
-    return peer.messages.room() != 0 && peer.bulk.room() > bulk_reserve &&
-           !peer.message_fenced() && peer.operations.size() < max_queued_bulk;
+    return true;
 }
 
-void Fabric::demand(Peer &peer, int change)
+void Fabric::demand(Link &link, int change)
 {
+    Peer &peer = link.peer;
+    link.queued += static_cast<unsigned>(change);
     peer.queued += static_cast<unsigned>(change);
     if (change < 0 && peer.usable()) {
         flow_event([&](core::Actions &actions) {
@@ -236,7 +287,7 @@ void Fabric::io_failure(Peer &peer, const char *what, int error)
 {
     fail(peer, BE_ERR_IO,
          fmt::format("{} could not be posted on {}: {} (errno {})", what,
-                     m_device.context().device(), std::system_category().message(error),
+                     m_device->context().device(), std::system_category().message(error),
                      error));
 }
 

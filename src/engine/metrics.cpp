@@ -12,8 +12,8 @@ void Fabric::metrics(be_metric_func_t func, void *arg) const
     const core::FlowStats flow      = m_flow.stats();
     const memory::PoolStats buffers = m_receives.buffers();
     const memory::PoolStats staging = m_staging.stats();
-    const memory::ArenaStats local  = m_device.local_memory().stats();
-    const memory::ArenaStats remote = m_device.remote_memory().stats();
+    const memory::ArenaStats local  = m_device->local_memory().stats();
+    const memory::ArenaStats remote = m_device->remote_memory().stats();
     const control::Counters control = m_node->counters();
     std::uint64_t rejected          = 0;
     for (const std::uint64_t count : control.rejected) {
@@ -46,6 +46,9 @@ void Fabric::metrics(be_metric_func_t func, void *arg) const
     say("queue_full", "count", "sends put off for want of a send queue slot",
         m_counters.queue_full);
 
+    say("members", "count", "interfaces that share all this now", m_member_count);
+    say("holds", "count", "times that a peer was told not to send to an interface",
+        m_counters.holds);
     say("peers", "count", "now connected or connecting", flow.peers);
     say("peers_failed", "count", "lost without a goodbye", m_counters.peers_failed);
     say("peers_departed", "count", "that said goodbye", m_counters.peers_departed);
@@ -94,16 +97,18 @@ void Fabric::metrics(be_metric_func_t func, void *arg) const
         "side-channel connections of the process that were turned away", rejected);
 }
 
-void Fabric::peer_metrics(const Peer &peer, be_metric_func_t func, void *arg) const
+void Fabric::link_metrics(const Link &link, be_metric_func_t func, void *arg) const
 {
+    const Peer &peer = link.peer;
     if (peer.state == Peer::State::dead) {
         return;
     }
     const core::PeerStats flow = m_flow.stats(peer.index);
     const auto say             = [&](const char *name, const char *unit, const char *help,
                          std::uint64_t value) { func(arg, name, unit, help, value); };
-    say("endpoints", "count", "endpoints to this peer now", peer.references);
-    say("pending", "count", "operations queued on them now", peer.queued);
+    say("endpoints", "count", "endpoints to this interface of the peer now",
+        link.references);
+    say("pending", "count", "operations queued on them now", link.queued);
     say("credit_granted", "count", "messages the peer granted to us, total (32 bits)",
         flow.credit_granted);
     say("credit_used", "count", "messages sent to the peer, total (32 bits)",

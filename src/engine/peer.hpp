@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// One remote fabric: its two queue pairs, its queued bulk, who waits for it, and how it stands.
+// One remote fabric: its two queue pairs, the links of our members to it, and how it stands.
 //
 // Life:  connecting --wire--> ready --failure or goodbye--> draining --queues empty--> dead
-// A peer is made by the first endpoint to it or by its own Connect, whichever comes first. It lives as long as
-// the other side does or somebody here holds a reference. Once dead, and unreferenced, it is freed between two
-// rounds of progress, never under a caller's feet.
+// A peer is made by the first link to it or by its own Connect, whichever comes first. It lives as long as
+// the other side does or somebody here refers to one of its links. Once dead, and unreferenced, it is freed between
+// two rounds of progress, never under a caller's feet.
 //
 // Draining: both queue pairs are in error and a marker is posted on each. The markers' completions tell that the
 // device has let go of every buffer; only then are the last arrivals taken, the account closed and operations
@@ -14,38 +14,38 @@
 #pragma once
 
 #include "control/types.hpp"
-#include "engine/bulk_operation.hpp"
 #include "engine/c_api.h"
+#include "engine/link.hpp"
 #include "engine/send_queue.hpp"
 #include "memory/arena.hpp"
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdint>
-#include <deque>
+#include <memory>
 #include <string>
-
-struct be_peer {};
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
 
 namespace be::engine {
 
 class Fabric;
 
-// Somebody who waits until everything that was outstanding is complete; shared by the peers a fabric flush
-// waits for.
-struct Flush {
-    void *completion    = nullptr;
-    unsigned peers_left = 0;
-    be_status_t status  = BE_OK;
+// Something to tell a peer of one of our interfaces; `what` goes into DataHeader::flags.
+struct Note {
+    enum What : std::uint8_t {
+        hold   = 1,
+        resume = 2,
+        gone   = 4
+    };
+
+    What what;
+    std::uint16_t iface;
 };
 
-struct FlushWaiter {
-    std::uint64_t messages = 0; // the message queue must have retired this many
-    std::uint64_t bulk     = 0; // bulk_done must have reached this
-    Flush *flush           = nullptr;
-};
-
-class Peer : public ::be_peer {
+class Peer {
 public:
     enum class State : std::uint8_t {
         connecting,
@@ -72,12 +72,9 @@ public:
     bool wired         = false; // the queue pairs are connected
     bool departed      = false; // said goodbye: silent until somebody uses it
     bool lost          = false; // work that was posted did not complete
-    bool missed        = false; // somebody used it after it had gone
-    bool report_due    = false; // peer_failed is to be called, or was
     bool deferred      = false; // in Fabric's list of those with *_deferred
 
-    unsigned references              = 0; // endpoints
-    unsigned queued                  = 0; // operations in their pending queues
+    unsigned queued                  = 0; // operations in pending queues, of all links
     control::ConnectionId connection = 0;
 
     SendQueue messages; // active messages, credit cells
@@ -90,17 +87,17 @@ public:
     std::uint64_t remote_cell      = 0; // written by us: what the peer may send
     std::uint32_t remote_cell_rkey = 0;
 
-    // Bulk
-    BulkQueue operations; // not posted entirely
-    std::uint64_t admitted    = 0; // bytes the window admitted, not posted yet
-    std::uint64_t bulk_issued = 0; // operations accepted, and
-    std::uint64_t bulk_done   = 0; // complete; in order
+    std::unordered_map<std::uint32_t, std::unique_ptr<Link>> links; // by Link::key()
+    Fifo<Link> bulk_links; // those with operations, in turn
+    std::uint64_t admitted = 0; // bytes the window admitted, not posted yet
+    std::vector<Link *> flushing; // those with waiters
+    std::uint64_t freed =
+            0; // goes up whenever it may be worth while to try again what was refused
 
-    // Fence: no message before bulk_done reaches the one, no bulk before the message queue retired the other.
-    std::uint64_t fence_bulk     = 0;
-    std::uint64_t fence_messages = 0;
-
-    std::deque<FlushWaiter> waiters;
+    std::vector<Note> notes; // to be sent
+    std::vector<std::uint16_t> holding; // our interfaces that it was told not to send to
+    std::unordered_set<std::uint16_t> held; // its interfaces that we must not send to
+    std::unordered_set<std::uint16_t> gone; // ... that are no more
 
     // What found no slot in its send queue and is tried again after the next completion.
     bool cell_deferred          = false;
@@ -117,19 +114,12 @@ public:
         return state <= State::ready;
     }
 
-    bool message_fenced() const noexcept
+    // Somebody here still refers to it, or is to be told of its failure.
+    bool referenced() const noexcept
     {
-        return bulk_done < fence_bulk;
-    }
-
-    bool bulk_fenced() const noexcept
-    {
-        return messages.retired() < fence_messages;
-    }
-
-    bool idle() const noexcept
-    {
-        return messages.idle() && bulk.idle() && operations.empty();
+        return std::any_of(links.begin(), links.end(), [](const auto &entry) {
+            return entry.second->references != 0 || entry.second->awaited;
+        });
     }
 };
 

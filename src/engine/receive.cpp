@@ -3,7 +3,7 @@
 // What arrives: active messages in buffers of the shared receive queue, and notices.
 
 #include "engine/fabric.hpp"
-#include "engine/log.hpp"
+#include "engine/member.hpp"
 
 #include <fmt/format.h>
 
@@ -17,6 +17,7 @@ void Fabric::on_arrival(const ibv_wc &wc, std::uint64_t time)
     if (wc.wr_id == 0) {
         if (wc.status == IBV_WC_SUCCESS && peer != nullptr) {
             on_notice(*peer, be32toh(wc.imm_data), time);
+            freed(*peer);
         } else if (peer == nullptr) {
             ++m_notice_surplus; // forces nothing: the receive it used up is posted again
             (void)post_notice_receives(1);
@@ -24,6 +25,9 @@ void Fabric::on_arrival(const ibv_wc &wc, std::uint64_t time)
         return;
     }
     on_message(wc, peer, time);
+    if (peer != nullptr) {
+        freed(*peer);
+    }
 }
 
 void Fabric::on_message(const ibv_wc &wc, Peer *peer, std::uint64_t time)
@@ -59,8 +63,19 @@ void Fabric::on_message(const ibv_wc &wc, Peer *peer, std::uint64_t time)
         }
         return;
     }
-    if (header.kind == core::HeaderKind::credit) {
+    if (header.kind == core::HeaderKind::credit) [[unlikely]] {
         m_receives.release(buffer);
+        if (header.flags != 0) {
+            on_note(*peer, header.flags, header.dst_iface);
+        }
+        return;
+    }
+
+    Member *member = this->member(header.dst_iface);
+    if (member == nullptr) [[unlikely]] {
+        m_receives.release(buffer);
+        ++m_counters.messages_dropped;
+        announce(*peer, Note::gone, header.dst_iface);
         return;
     }
 
@@ -68,8 +83,16 @@ void Fabric::on_message(const ibv_wc &wc, Peer *peer, std::uint64_t time)
     const bool keep          = !m_receives.exhausted();
     m_counters.bytes_received += length;
     ++m_counters.messages_received;
-    if (m_callbacks.am(m_callbacks.arg, header.am_id, payload, length, keep) ==
-        BE_RX_KEPT) {
+    if (m_lock.shared()) {
+        file_message(*member, *peer,
+                     {.kind   = Mail::Kind::message,
+                      .am_id  = header.am_id,
+                      .keep   = keep,
+                      .length = static_cast<std::uint32_t>(length),
+                      .object = payload});
+        return;
+    }
+    if (member->deliver(header.am_id, payload, length, keep) == BE_RX_KEPT) {
         ++m_counters.receives_kept;
         return;
     }

@@ -10,31 +10,33 @@
 
 namespace be::engine {
 
-be_status_t Fabric::admit_bulk(Peer &peer)
+be_status_t Fabric::admit_bulk(Link &link)
 {
-    if (peer.state != Peer::State::ready) [[unlikely]] {
-        return unusable(peer);
+    const Peer &peer = link.peer;
+    if (peer.state != Peer::State::ready || link.gone) [[unlikely]] {
+        return unusable(link);
     }
-    if (peer.operations.size() >= max_queued_bulk || peer.bulk.room() <= bulk_reserve ||
+    if (link.operations.size() >= max_queued_bulk || peer.bulk.room() <= bulk_reserve ||
         m_sends_outstanding >= send_budget) [[unlikely]] {
         ++m_counters.queue_full;
         reclaim_sends();
-        return BE_ERR_NO_RESOURCE;
+        return refuse(link, m_sends_outstanding >= send_budget);
     }
     return BE_OK;
 }
 
-be_status_t Fabric::put_short(Peer &peer, const void *data, unsigned length,
+be_status_t Fabric::put_short(Link &link, const void *data, unsigned length,
                               std::uint64_t remote, std::uint32_t rkey)
 {
     if (length > m_max_inline) {
         return BE_ERR_INVALID;
     }
-    if (const be_status_t status = admit_bulk(peer); status != BE_OK) {
+    if (const be_status_t status = admit_bulk(link); status != BE_OK) {
         return status;
     }
-    if (!peer.operations.empty() || peer.bulk_fenced()) {
-        return BE_ERR_NO_RESOURCE;
+    Peer &peer = link.peer;
+    if (!link.operations.empty() || peer.messages.retired() < link.fence_messages) {
+        return refuse(link);
     }
     ibv_sge sge{reinterpret_cast<std::uint64_t>(data), length, 0};
     ibv_send_wr wr{};
@@ -44,57 +46,62 @@ be_status_t Fabric::put_short(Peer &peer, const void *data, unsigned length,
     wr.send_flags          = length != 0 ? IBV_SEND_INLINE : 0;
     wr.wr.rdma.remote_addr = remote;
     wr.wr.rdma.rkey        = rkey;
-    if (const int error = post(peer.bulk, wr, {.kind = Slot::Kind::direct}, length == 0);
-        error != 0) {
+    const Slot slot{.kind = Slot::Kind::direct, .object = &link};
+    if (const int error = post(peer.bulk, wr, slot, length == 0); error != 0) {
         io_failure(peer, "a put", error);
         return BE_ERR_IO;
     }
-    ++peer.bulk_issued;
+    ++link.bulk_issued;
     m_counters.bytes_put += length;
     return BE_OK;
 }
 
-ssize_t Fabric::put_packed(Peer &peer, be_pack_func_t pack, void *arg,
+ssize_t Fabric::put_packed(Link &link, be_pack_func_t pack, void *arg,
                            std::uint64_t remote, std::uint32_t rkey)
 {
-    if (const be_status_t status = admit_bulk(peer); status != BE_OK) {
+    if (const be_status_t status = admit_bulk(link); status != BE_OK) {
         return status;
     }
     BulkOperation *operation     = nullptr;
     const memory::Buffer staging = start_staged(BulkOperation::Kind::put, remote, rkey,
                                                 &operation);
     if (!staging) {
-        return BE_ERR_NO_RESOURCE;
+        return refuse(link, true);
     }
-    const std::size_t length = pack(staging.address, arg);
+    const std::size_t length = unlocked([&] { return pack(staging.address, arg); });
+    if (link.peer.state != Peer::State::ready) [[unlikely]] {
+        m_staging.put(staging);
+        m_operations.put(operation);
+        return unusable(link);
+    }
     m_counters.bytes_copied += length;
     operation->sge[0] = {staging.address, length, staging.lkey};
-    enqueue(peer, operation, length);
+    enqueue(link, operation, length);
     return static_cast<ssize_t>(length);
 }
 
-be_status_t Fabric::get_unpacked(Peer &peer, void *unpack_func, void *unpack_arg,
+be_status_t Fabric::get_unpacked(Link &link, void *unpack_func, void *unpack_arg,
                                  std::size_t length, std::uint64_t remote,
                                  std::uint32_t rkey, void *completion)
 {
     if (length > m_config.segment_size) {
         return BE_ERR_INVALID;
     }
-    if (const be_status_t status = admit_bulk(peer); status != BE_OK) {
+    if (const be_status_t status = admit_bulk(link); status != BE_OK) {
         return status;
     }
     BulkOperation *operation     = nullptr;
     const memory::Buffer staging = start_staged(BulkOperation::Kind::get, remote, rkey,
                                                 &operation);
     if (!staging) {
-        return BE_ERR_NO_RESOURCE;
+        return refuse(link, true);
     }
     operation->sge[0]        = {staging.address, length, staging.lkey};
     operation->unpack_func   = unpack_func;
     operation->unpack_arg    = unpack_arg;
     operation->unpack_length = length;
     operation->completion    = completion;
-    enqueue(peer, operation, length);
+    enqueue(link, operation, length);
     return BE_INPROGRESS;
 }
 
@@ -119,14 +126,14 @@ memory::Buffer Fabric::start_staged(BulkOperation::Kind kind, std::uint64_t remo
     return staging;
 }
 
-be_status_t Fabric::transfer(Peer &peer, BulkOperation::Kind kind, const be_sge_t *parts,
+be_status_t Fabric::transfer(Link &link, BulkOperation::Kind kind, const be_sge_t *parts,
                              std::size_t count, std::uint64_t remote, std::uint32_t rkey,
                              void *completion)
 {
     if (count > BE_MAX_SGE) {
         return BE_ERR_INVALID;
     }
-    if (const be_status_t status = admit_bulk(peer); status != BE_OK) {
+    if (const be_status_t status = admit_bulk(link); status != BE_OK) {
         return status;
     }
     BulkOperation *operation = m_operations.get();
@@ -144,7 +151,7 @@ be_status_t Fabric::transfer(Peer &peer, BulkOperation::Kind kind, const be_sge_
     operation->remote     = remote;
     operation->rkey       = rkey;
     operation->completion = completion;
-    enqueue(peer, operation, length);
+    enqueue(link, operation, length);
     return BE_INPROGRESS;
 }
 

@@ -25,15 +25,16 @@ struct Slot {
     enum class Kind : std::uint8_t {
         plain, // nothing beyond the buffer
         marker, // nothing at all: only its completion matters
-        notify, // object: the upper layer's completion
-        direct, // a put that is an operation by itself
+        notify, // object: the upper layer's completion, of `member`
+        direct, // object: the Link of a put that is an operation by itself
         bulk // object: a BulkOperation, `bytes` of which this is
     };
 
-    Kind kind           = Kind::plain;
-    std::uint32_t bytes = 0;
-    void *object        = nullptr;
-    void *buffer        = nullptr; // staging buffer to give back, or null
+    Kind kind            = Kind::plain;
+    std::uint16_t member = 0;
+    std::uint32_t bytes  = 0;
+    void *object         = nullptr;
+    void *buffer         = nullptr; // staging buffer to give back, or null
 };
 
 class SendQueue {
@@ -75,8 +76,19 @@ public:
     // Work requests that ordinary work may still post.
     unsigned room() const noexcept
     {
-        const auto used = static_cast<unsigned>(m_posted - m_retired);
+        const auto used = static_cast<unsigned>(m_posted - m_retired) + m_reserved;
         return used + 1 < m_capacity ? m_capacity - 1 - used : 0;
+    }
+
+    // A place for one that room() promised, until unreserve(): others may post meanwhile.
+    void reserve() noexcept
+    {
+        ++m_reserved;
+    }
+
+    void unreserve() noexcept
+    {
+        --m_reserved;
     }
 
     bool idle() const noexcept
@@ -162,6 +174,7 @@ private:
     unsigned m_capacity     = 0;
     unsigned m_interval     = 1;
     unsigned m_unsignalled  = 0;
+    unsigned m_reserved     = 0;
     std::uint32_t m_tag     = 0;
     std::uint64_t m_posted  = 0;
     std::uint64_t m_retired = 0;

@@ -18,6 +18,10 @@ static const char *uct_be_reg_names[] = {[UCT_BE_REG_RCACHE] = "rcache",
 static const char *uct_be_mtu_names[] = {"auto", "256",  "512", "1024",
                                          "2048", "4096", NULL};
 
+static const char *uct_be_mux_names[] = {[BE_MUX_IFACE]       = "iface",
+                                         [BE_MUX_PROCESS]     = "process",
+                                         [BE_MUX_PROCESS + 1] = NULL};
+
 ucs_config_field_t uct_be_md_config_table[] = {
         {"", "", NULL, ucs_offsetof(uct_be_md_config_t, super),
          UCS_CONFIG_TYPE_TABLE(uct_md_config_table)},
@@ -74,6 +78,13 @@ ucs_config_field_t uct_be_md_config_table[] = {
 ucs_config_field_t uct_be_iface_config_table[] = {
         {"", "", NULL, ucs_offsetof(uct_be_iface_config_t, super),
          UCS_CONFIG_TYPE_TABLE(uct_iface_config_table)},
+
+        {"MUX", "iface",
+         "Who shares queue pairs, receive buffers and credit:\n"
+         "  iface   - nobody, each worker has its own\n"
+         "  process - all workers of the process that use a port with the same settings",
+         ucs_offsetof(uct_be_iface_config_t, mux),
+         UCS_CONFIG_TYPE_ENUM(uct_be_mux_names)},
 
         {"SEG_SIZE", "8k",
          "Largest active message and size of a receive buffer, in bytes.",

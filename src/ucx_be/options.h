@@ -34,6 +34,7 @@ typedef struct uct_be_md_config {
 
 typedef struct uct_be_iface_config {
     uct_iface_config_t super;
+    unsigned mux; /* be_mux_t */
     size_t segment_size;
     unsigned long rx_queue_len;
     unsigned long rx_max;

@@ -184,6 +184,7 @@ ucs_status_t uct_be_options_to_engine(const uct_be_iface_config_t *config,
         return status;
     }
 
+    engine->mux           = config->mux;
     engine->segment_size  = segment_size;
     engine->rx_capacity   = rx_queue;
     engine->rx_max        = rx_max;

@@ -89,7 +89,7 @@ void attack(World &world, const char *what,
         BOOST_REQUIRE(wait({&rogue, &world.server},
                            [&] { return world.server.received.size() == before + 1; }));
 
-        send(*static_cast<be::engine::Peer *>(peer));
+        send(static_cast<be::engine::Link *>(peer)->peer);
         BOOST_CHECK(wait({&rogue, &world.server}, [&] {
             return world.server.metric("peers_failed") == lost_before + 1 &&
                    world.server.metric("peers") == 1 && rogue.failed.size() == 1;
@@ -160,7 +160,7 @@ BOOST_AUTO_TEST_CASE(a_repeated_message_is_dropped_and_nothing_else)
     const uint64_t dropped = world.server.metric("messages_dropped");
     BOOST_REQUIRE(wait({&rogue, &world.server},
                        [&] { return world.server.received.size() == 11; }));
-    header([](DataHeader &h) { h.seq = 0; })(*static_cast<be::engine::Peer *>(peer));
+    header([](DataHeader &h) { h.seq = 0; })(static_cast<be::engine::Link *>(peer)->peer);
     BOOST_CHECK(wait({&rogue, &world.server}, [&] {
         return world.server.metric("messages_dropped") == dropped + 1;
     }));

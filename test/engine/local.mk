@@ -24,3 +24,15 @@ TESTS          += test/engine/sleep_test
 test_engine_sleep_test_SOURCES  = test/engine/sleep_test.cpp test/engine/world.hpp
 test_engine_sleep_test_CPPFLAGS = $(AM_CPPFLAGS) $(BOOST_TEST_CPPFLAGS)
 test_engine_sleep_test_LDADD    = src/engine/libbe_engine.la $(BOOST_TEST_LIBS) -lpthread
+
+check_PROGRAMS += test/engine/mux_test
+TESTS          += test/engine/mux_test
+test_engine_mux_test_SOURCES  = test/engine/mux_test.cpp test/engine/world.hpp
+test_engine_mux_test_CPPFLAGS = $(AM_CPPFLAGS) $(BOOST_TEST_CPPFLAGS)
+test_engine_mux_test_LDADD    = src/engine/libbe_engine.la $(BOOST_TEST_LIBS) -lpthread
+
+check_PROGRAMS += test/engine/workers_test
+TESTS          += test/engine/workers_test
+test_engine_workers_test_SOURCES  = test/engine/workers_test.cpp test/engine/world.hpp
+test_engine_workers_test_CPPFLAGS = $(AM_CPPFLAGS) $(BOOST_TEST_CPPFLAGS)
+test_engine_workers_test_LDADD    = src/engine/libbe_engine.la $(BOOST_TEST_LIBS) -lpthread

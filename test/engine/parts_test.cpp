@@ -25,6 +25,7 @@ BOOST_AUTO_TEST_CASE(addresses_survive_the_journey)
     }
     address.control = *be::control::Address::parse("10.1.2.3:4567");
     address.device  = {Wire::infiniband, 0xfe80000000000000ULL};
+    address.iface   = 0xfedc;
 
     std::array<std::uint8_t, BE_FABRIC_ADDR_LEN> bytes;
     address.encode(bytes);
@@ -35,6 +36,7 @@ BOOST_AUTO_TEST_CASE(addresses_survive_the_journey)
     BOOST_CHECK(back->control == address.control);
     BOOST_CHECK(back->device.wire == Wire::infiniband);
     BOOST_CHECK_EQUAL(back->device.domain, address.device.domain);
+    BOOST_CHECK_EQUAL(back->iface, address.iface);
 }
 
 BOOST_AUTO_TEST_CASE(what_is_not_an_address_is_refused)

@@ -9,6 +9,7 @@
 be_start mpi
 be_need "${MPIRUN:-mpirun}" openmpi-bin
 bin=$BE_BUILDDIR/test/mpi
+label=
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 
 launch() { # RANKS SECONDS PROGRAM
@@ -18,7 +19,7 @@ launch() { # RANKS SECONDS PROGRAM
             -x UCX_TLS)
     fi
     [ -x "$bin/$program" ] || { be_fail "$program is not built ($bin)"; return; }
-    be_case "$program, $ranks ranks" "$limit" "${BE_PREFIX[@]}" "${MPIRUN:-mpirun}" \
+    be_case "$program, $ranks ranks$label" "$limit" "${BE_PREFIX[@]}" "${MPIRUN:-mpirun}" \
         "${options[@]}" --oversubscribe --bind-to none -np "$ranks" "$bin/$program"
 }
 
@@ -41,5 +42,15 @@ else
     launch 4 240 be_mpi_threads
     launch 2 120 be_mpi_unexpected
     launch 4 180 be_mpi_unexpected
+    if be_is_be; then
+        # Windows have workers of their own, which share queue pairs with those of messages.
+        export UCX_BE_MUX=process
+        label=" in process scope"
+        launch 16 120 be_mpi_ring
+        launch 4 180 be_mpi_collective
+        launch 8 200 be_mpi_onesided
+        launch 4 240 be_mpi_threads
+        launch 4 180 be_mpi_unexpected
+    fi
 fi
 be_finish

@@ -18,6 +18,7 @@ check_PROGRAMS += \
 	test/uct/transfer_test \
 	test/uct/flow_test \
 	test/uct/memory_test \
+	test/uct/mux_test \
 	test/uct/uct_peer
 TESTS += \
 	test/uct/fault_test \
@@ -25,6 +26,7 @@ TESTS += \
 	test/uct/guard.sh \
 	test/uct/guard_test \
 	test/uct/memory_test \
+	test/uct/mux_test \
 	test/uct/options.sh \
 	test/uct/symbols.sh \
 	test/uct/transfer_test
@@ -58,6 +60,14 @@ test_uct_fault_test_LDADD    = $(uct_test_ldadd)
 test_uct_fault_test_SOURCES  = \
 	$(uct_test_harness) \
 	test/uct/fault_test.cpp \
+	test/uct/peer.hpp \
+	test/uct/peer_process.cpp
+
+test_uct_mux_test_CPPFLAGS = $(uct_test_cppflags)
+test_uct_mux_test_LDADD    = $(uct_test_ldadd)
+test_uct_mux_test_SOURCES  = \
+	$(uct_test_harness) \
+	test/uct/mux_test.cpp \
 	test/uct/peer.hpp \
 	test/uct/peer_process.cpp
 

@@ -38,7 +38,7 @@ info() { # VARIABLE=VALUE..., then after -- ucx_info's arguments
 info -- -cf
 result "ucx_info -cf works" $?
 for name in SOFT RESOURCE_NAME REG RCACHE_MAX_REGIONS RCACHE_MAX_SIZE RCACHE_MAX_UNRELEASED \
-    RCACHE_MEM_PRIO RCACHE_PURGE_ON_FORK SEG_SIZE RX_QUEUE_LEN RX_MAX TX_QUEUE_LEN WINDOW CHUNK \
+    RCACHE_MEM_PRIO RCACHE_PURGE_ON_FORK MUX SEG_SIZE RX_QUEUE_LEN RX_MAX TX_QUEUE_LEN WINDOW CHUNK \
     MAX_INLINE PATH_MTU TIMEOUT RETRY_COUNT TRAFFIC_CLASS SL GID_INDEX PEER_TIMEOUT \
     CONNECT_TIMEOUT; do
     # The comment above a variable is: a sentence, then the syntax of its values.
@@ -55,6 +55,10 @@ done
 info UCX_BE_SOFT=maybe -- -d
 grep -q "Invalid value for SOFT: 'maybe'. Expected: \[auto|yes|no\]" "$output/out"
 result "a wrong word: variable, value and what is accepted" $?
+
+info UCX_BE_MUX=worker -- -d
+grep -q "Invalid value for MUX: 'worker'. Expected: \[iface|process\]" "$output/out"
+result "a wrong scope: variable, value and what is accepted" $?
 
 info UCX_BE_RETRY_COUNT=9 -- -d
 grep -q "UCX_BE_RETRY_COUNT=9 is out of range: expected auto or 0 to 6" "$output/out"
