@@ -47,9 +47,10 @@ std::vector<uint64_t> metric(const std::string &name)
             (void)list(folder + "/" + iface); // UCX updates a folder when it is looked at
             ucs_string_buffer_t buffer;
             ucs_string_buffer_init(&buffer);
-            BOOST_REQUIRE_EQUAL(ucs_vfs_path_read_file(
-                                        (folder + "/" + iface + "/" + name).c_str(), &buffer),
-                                UCS_OK);
+            BOOST_REQUIRE_EQUAL(
+                    ucs_vfs_path_read_file((folder + "/" + iface + "/" + name).c_str(),
+                                           &buffer),
+                    UCS_OK);
             values.push_back(std::stoull(ucs_string_buffer_cstr(&buffer)));
             ucs_string_buffer_cleanup(&buffer);
         }
@@ -58,7 +59,8 @@ std::vector<uint64_t> metric(const std::string &name)
 }
 
 struct World {
-    explicit World(const std::string &scope, unsigned workers = num_workers) : peers(num_peers)
+    explicit World(const std::string &scope, unsigned workers = num_workers) :
+        peers(num_peers)
     {
         for (unsigned i = 0; i < workers; ++i) {
             Options options;
@@ -90,7 +92,8 @@ struct World {
                                                 [&] {
                                                     return uct_ep_put_bcopy(
                                                             ep.handle(), pack, &packed,
-                                                            peers[i].remote() + 4096 * worker,
+                                                            peers[i].remote() +
+                                                                    4096 * worker,
                                                             key.rkey());
                                                 }),
                                     static_cast<ssize_t>(bytes.size()));
@@ -178,10 +181,11 @@ BOOST_AUTO_TEST_CASE(endpoints_to_known_peers_cost_memory_only)
         uct_ep_params_t params{};
         params.field_mask = UCT_EP_PARAM_FIELD_IFACE | UCT_EP_PARAM_FIELD_DEV_ADDR |
                             UCT_EP_PARAM_FIELD_IFACE_ADDR;
-        params.iface      = world.ifaces[0]->handle();
-        params.dev_addr   = reinterpret_cast<const uct_device_addr_t *>(
+        params.iface    = world.ifaces[0]->handle();
+        params.dev_addr = reinterpret_cast<const uct_device_addr_t *>(
                 address.device.data());
-        params.iface_addr = reinterpret_cast<const uct_iface_addr_t *>(address.iface.data());
+        params.iface_addr = reinterpret_cast<const uct_iface_addr_t *>(
+                address.iface.data());
         BOOST_REQUIRE_EQUAL(uct_ep_create(&params, &eps[i]), UCS_OK);
     }
     const size_t used = mallinfo2().uordblks + mallinfo2().hblkhd - before;
