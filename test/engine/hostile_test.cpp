@@ -137,6 +137,10 @@ BOOST_AUTO_TEST_CASE(
                    h.kind = static_cast<be::core::HeaderKind>(77);
                }));
         attack(world, "reserved bits", header([](DataHeader &h) { h.reserved = 1; }));
+        attack(world, "unknown word of an interface", header([](DataHeader &h) {
+                   h.kind  = be::core::HeaderKind::credit;
+                   h.flags = 9;
+               }));
         attack(world, "a gap", header([](DataHeader &h) { h.seq = 5; }));
         attack(world, "unknown notice", [](be::engine::Peer &peer) {
             post(peer.bulk, nullptr, 0, IBV_WR_RDMA_WRITE_WITH_IMM, 0xf0000001u);
@@ -163,6 +167,39 @@ BOOST_AUTO_TEST_CASE(a_repeated_message_is_dropped_and_nothing_else)
     header([](DataHeader &h) { h.seq = 0; })(static_cast<be::engine::Link *>(peer)->peer);
     BOOST_CHECK(wait({&rogue, &world.server}, [&] {
         return world.server.metric("messages_dropped") == dropped + 1;
+    }));
+    BOOST_CHECK_EQUAL(world.server.received.size(), 11u);
+    BOOST_CHECK_EQUAL(world.server.metric("peers"), 2u);
+    world.exchange(500);
+}
+
+BOOST_AUTO_TEST_CASE(what_concerns_an_interface_that_does_not_exist_harms_nobody)
+{
+    World world;
+    Node rogue(world.device, world.device.config());
+    be_peer_t *peer = rogue.connect(world.server);
+    BOOST_REQUIRE_EQUAL(send_bcopy({&rogue, &world.server}, peer, 1, pattern(9, 9)),
+                        BE_OK);
+    BOOST_REQUIRE(wait({&rogue, &world.server},
+                       [&] { return world.server.received.size() == 11; }));
+    const uint64_t dropped = world.server.metric("messages_dropped");
+    be::engine::Peer &to   = static_cast<be::engine::Link *>(peer)->peer;
+    header([](DataHeader &h) { h.dst_iface = 777; })(to);
+    const auto said = [&](uint8_t what, uint32_t seq) {
+        header([=](DataHeader &h) {
+            h.kind      = be::core::HeaderKind::credit;
+            h.flags     = what;
+            h.dst_iface = 888;
+            h.seq       = seq;
+        })(to);
+    };
+    said(be::engine::Note::hold, 2);
+    said(be::engine::Note::resume, 3);
+    said(be::engine::Note::gone, 4);
+    // The message is dropped and answered; nothing else changes.
+    BOOST_CHECK(wait({&rogue, &world.server}, [&] {
+        return world.server.metric("messages_dropped") == dropped + 1 &&
+               to.gone.contains(777);
     }));
     BOOST_CHECK_EQUAL(world.server.received.size(), 11u);
     BOOST_CHECK_EQUAL(world.server.metric("peers"), 2u);
