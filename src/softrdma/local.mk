@@ -50,6 +50,7 @@ src_softrdma_libsoftrdma_la_SOURCES = \
 	src/softrdma/faults.cpp \
 	src/softrdma/faults.h \
 	src/softrdma/guard.cpp \
+	src/softrdma/file_limit.h \
 	src/softrdma/guard.h \
 	src/softrdma/id_table.h \
 	src/softrdma/interpose.cpp \

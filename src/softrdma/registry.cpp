@@ -2,6 +2,7 @@
 #include "registry.h"
 
 #include "counters.h"
+#include "file_limit.h"
 #include "log.h"
 
 #include <cerrno>
@@ -151,6 +152,9 @@ bool registry::map(const std::string &name, bool create, std::string &error)
         return fail(strerror(errno));
     }
     bool fresh = create && (info.st_size == 0);
+    if (fresh && !may_have_file_of(sizeof(registry_layout))) {
+        return fail("is larger than ulimit -f allows");
+    }
     if (fresh && (ftruncate(m_fd, sizeof(registry_layout)) != 0)) {
         return fail(strerror(errno));
     }
@@ -158,6 +162,10 @@ bool registry::map(const std::string &name, bool create, std::string &error)
         return fail("has an unexpected size; remove it when no program uses the device");
     }
 
+    // Memory that is not there when it is touched is a SIGBUS.
+    if (create && (fallocate(m_fd, 0, 0, sizeof(registry_layout)) != 0)) {
+        return fail(strerror(errno));
+    }
     void *base = mmap(nullptr, sizeof(registry_layout), PROT_READ | PROT_WRITE,
                       MAP_SHARED, m_fd, 0);
     if (base == MAP_FAILED) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "segment.h"
 
+#include "file_limit.h"
+
 #include <bit>
 #include <cerrno>
 #include <cstring>
@@ -36,8 +38,10 @@ segment::~segment()
 bool segment::create(uint32_t slot, uint64_t generation, std::string &error)
 {
     m_fd = memfd_create("softrdma", MFD_CLOEXEC);
-    if ((m_fd < 0) || (ftruncate(m_fd, limits::segment_bytes) != 0)) {
-        error = std::string("device memory: ") + strerror(errno);
+    if ((m_fd < 0) || !may_have_file_of(limits::segment_bytes) ||
+        (ftruncate(m_fd, limits::segment_bytes) != 0)) {
+        error = std::string("device memory of 4 GiB (unlimited by ulimit -f): ") +
+                strerror(errno);
         return false;
     }
     void *base = mmap(nullptr, limits::segment_bytes, PROT_READ | PROT_WRITE,

@@ -11,8 +11,10 @@ enum {
 };
 
 #define RC_TIMEOUT_UNIT 4.096e-6 /* seconds; InfiniBand specification, 9.7.6.1.3 */
-#define TIMEOUT_MAX     3600.0 /* seconds; a longer one is surely a mistake */
-#define TIMEOUT_MIN     0.01 /* seconds; less than a busy host's scheduling delays */
+#define TICK_TOLERANCE \
+    1e-6 /* a tick of a 1 GHz clock in 1 ms, the least that counts here */
+#define TIMEOUT_MAX 3600.0 /* seconds; a longer one is surely a mistake */
+#define TIMEOUT_MIN 0.01 /* seconds; less than a busy host's scheduling delays */
 
 /* A number of the configuration: accepted values (both ends included, then in words) and where it
  * goes unless it is "auto". */
@@ -55,6 +57,12 @@ static const char *seconds_str(ucs_time_t value, char *buffer, size_t size)
     return buffer;
 }
 
+/* UCX keeps times in ticks, rounded down, so that a limit itself may come back a little beyond. */
+static int exceeds(double seconds, double limit)
+{
+    return seconds > limit * (1 + TICK_TOLERANCE);
+}
+
 static ucs_status_t take_time(const char *name, ucs_time_t value, double *seconds_p)
 {
     double seconds = ucs_time_to_sec(value);
@@ -64,8 +72,8 @@ static ucs_status_t take_time(const char *name, ucs_time_t value, double *second
         return UCS_OK;
     }
 
-    if ((value == UCS_TIME_INFINITY) || (seconds < TIMEOUT_MIN) ||
-        (seconds > TIMEOUT_MAX)) {
+    if ((value == UCS_TIME_INFINITY) || exceeds(TIMEOUT_MIN, seconds) ||
+        exceeds(seconds, TIMEOUT_MAX)) {
         ucs_error("UCX_BE_%s=%s is out of range: expected auto or %gs to %gs", name,
                   seconds_str(value, text, sizeof(text)), TIMEOUT_MIN, TIMEOUT_MAX);
         return UCS_ERR_INVALID_PARAM;
@@ -87,7 +95,7 @@ static ucs_status_t take_rc_timeout(ucs_time_t value, uint8_t *exponent_p)
         return UCS_OK;
     }
 
-    if ((value == UCS_TIME_INFINITY) || (seconds <= 0) || (seconds > longest)) {
+    if ((value == UCS_TIME_INFINITY) || (seconds <= 0) || exceeds(seconds, longest)) {
         ucs_error(
                 "UCX_BE_TIMEOUT=%s is out of range: expected auto or more than 0 and at "
                 "most %.0fs",
@@ -95,7 +103,7 @@ static ucs_status_t take_rc_timeout(ucs_time_t value, uint8_t *exponent_p)
         return UCS_ERR_INVALID_PARAM;
     }
 
-    while (ldexp(RC_TIMEOUT_UNIT, exponent) < seconds) {
+    while (exceeds(seconds, ldexp(RC_TIMEOUT_UNIT, exponent))) {
         ++exponent;
     }
     *exponent_p = exponent;
@@ -182,6 +190,13 @@ ucs_status_t uct_be_options_to_engine(const uct_be_iface_config_t *config,
         ((status = take_time("CONNECT_TIMEOUT", config->connect_timeout,
                              &engine->connect_timeout)) != UCS_OK)) {
         return status;
+    }
+
+    /* What was not asked for follows what was. */
+    if (config->window == UCS_MEMUNITS_AUTO) {
+        window = ucs_max(window, chunk);
+    } else if (config->chunk == UCS_MEMUNITS_AUTO) {
+        chunk = ucs_min(chunk, window);
     }
 
     engine->mux           = config->mux;

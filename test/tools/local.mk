@@ -14,5 +14,5 @@ test_tools_info_test_CPPFLAGS = \
 	$(AM_CPPFLAGS) $(BOOST_TEST_CPPFLAGS) $(VERBS_CPPFLAGS) $(JSON_CFLAGS)
 test_tools_info_test_LDADD = src/tools/libbe_info.la $(FMT_LIBS) $(BOOST_TEST_LIBS) -ldl
 
-TESTS += test/tools/counts.sh
-EXTRA_DIST += test/tools/counts.sh
+TESTS += test/tools/counts.sh test/tools/limits.sh
+EXTRA_DIST += test/tools/counts.sh test/tools/limits.sh

@@ -64,6 +64,23 @@ info UCX_BE_RETRY_COUNT=9 -- -d
 grep -q "UCX_BE_RETRY_COUNT=9 is out of range: expected auto or 0 to 6" "$output/out"
 result "a number out of range: variable, value and what is accepted" $?
 
+refused=0
+for _ in 1 2 3 4 5 6 7 8; do # the clock's rate is measured anew each time
+    for value in PEER_TIMEOUT=10ms PEER_TIMEOUT=3600s CONNECT_TIMEOUT=10ms; do
+        info "UCX_BE_$value" -- -d
+        ! grep -q 'out of range' "$output/out" || refused=$((refused + 1))
+    done
+done
+result "the limits of a time are within it" $refused
+
+info UCX_BE_WINDOW=64k -- -d
+! grep -q 'ERROR' "$output/out" && info UCX_BE_CHUNK=64m -- -d && ! grep -q 'ERROR' "$output/out"
+result "a window or a chunk alone: the other one follows" $?
+
+info UCX_BE_WINDOW=64k UCX_BE_CHUNK=1m -- -d
+grep -q 'UCX_BE_WINDOW=65536 is less than UCX_BE_CHUNK=1048576' "$output/out"
+result "a window smaller than a chunk: both named" $?
+
 info UCX_BE_SOFT=yes -- -d
 grep -q 'Memory domain: be_softrdma0' "$output/out" && grep -q 'Device: lo' "$output/out"
 result "UCX_BE_SOFT=yes: the software device, called as its network interface" $?
