@@ -90,15 +90,15 @@ BOOST_AUTO_TEST_CASE(new_ucx_gets_the_plugin_path)
     BOOST_TEST(!plan.variables.contains("LD_PRELOAD"));
 }
 
-BOOST_AUTO_TEST_CASE(loading_variables_are_prepended_to_once)
+BOOST_AUTO_TEST_CASE(loading_variables_are_extended_once)
 {
     Plan plan = make_plan(request_for(old_ucx), {{"LD_PRELOAD", "/lib/other.so"}}, false);
     BOOST_TEST(plan.variables.at("LD_PRELOAD") ==
-               "/opt/ucx/libbe_preload.so:/lib/other.so");
+               "/lib/other.so:/opt/ucx/libbe_preload.so");
 
     plan = make_plan(request_for(old_ucx), plan.variables, false);
     BOOST_TEST(plan.variables.at("LD_PRELOAD") ==
-               "/opt/ucx/libbe_preload.so:/lib/other.so");
+               "/lib/other.so:/opt/ucx/libbe_preload.so");
 
     plan = make_plan(request_for(new_ucx), {{"UCX_PLUGIN_PATH", "/opt/ucx2"}}, false);
     BOOST_TEST(plan.variables.at("UCX_PLUGIN_PATH") == "/opt/ucx:/opt/ucx2");

@@ -38,6 +38,16 @@ std::string prepend(const std::string &entry, const std::string &list)
     return list.empty() ? entry : entry + ":" + list;
 }
 
+/* The same at the end. */
+std::string append(const std::string &entry, const std::string &list)
+{
+    if (list == entry || list.ends_with(":" + entry)) {
+        return list;
+    }
+
+    return list.empty() ? entry : list + ":" + entry;
+}
+
 /* UCX_TLS is a list of names, "all", or with ^ the names that are not wanted. */
 bool transports_include_be(std::string_view list)
 {
@@ -113,8 +123,9 @@ Plan make_plan(const Request &request, const Environment &environment, bool open
                                                     value_of(environment,
                                                              "UCX_PLUGIN_PATH"));
     } else {
-        plan.variables["LD_PRELOAD"] = prepend((request.modules / preload_file).string(),
-                                               value_of(environment, "LD_PRELOAD"));
+        /* Last: sanitizers insist on being the first library, and we do not. */
+        plan.variables["LD_PRELOAD"] = append((request.modules / preload_file).string(),
+                                              value_of(environment, "LD_PRELOAD"));
     }
 
     set("UCX_TLS", "be,self");
