@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # crash.sh - processes that are killed while they work, many processes, many queue pairs (crash/main.cpp says
-# how). Part of `make check`; SOFTRDMA_TEST_ALL=yes kills 10 000 times.
+# how). Part of `make check`; SOFTRDMA_TEST_ALL=yes kills 10 000 times, SOFTRDMA_TEST_KILLS says how often.
 # shellcheck source=test/lib/harness.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../lib/harness.sh"
 
@@ -11,8 +11,9 @@ BE_TEST_TLS=none # no UCX here
 be_start crash
 trap 'be_cleanup; rm -f /dev/shm/softrdma*-"$SOFTRDMA_DOMAIN"' EXIT
 program=$BE_BUILDDIR/test/verbs/crash/crash_test
-kills=150 limit=200
+kills=20 limit=200
 if [ "${SOFTRDMA_TEST_ALL:-no}" = yes ]; then kills=10000 limit=7200; fi
+kills=${SOFTRDMA_TEST_KILLS:-$kills}
 seed=${SOFTRDMA_TEST_SEED:-$((RANDOM * 32768 + RANDOM + 1))}
 echo "# SOFTRDMA_TEST_SEED=$seed"
 
