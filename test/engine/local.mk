@@ -21,7 +21,7 @@ test_engine_hostile_test_LDADD    = src/engine/libbe_engine.la $(BOOST_TEST_LIBS
 
 check_PROGRAMS += test/engine/sleep_test
 TESTS          += test/engine/sleep_test
-test_engine_sleep_test_SOURCES  = test/engine/sleep_test.cpp test/engine/world.hpp
+test_engine_sleep_test_SOURCES  = test/engine/sleep_test.cpp test/engine/waiting.hpp test/engine/world.hpp
 test_engine_sleep_test_CPPFLAGS = $(AM_CPPFLAGS) $(BOOST_TEST_CPPFLAGS)
 test_engine_sleep_test_LDADD    = src/engine/libbe_engine.la $(BOOST_TEST_LIBS) -lpthread
 
@@ -33,6 +33,6 @@ test_engine_mux_test_LDADD    = src/engine/libbe_engine.la $(BOOST_TEST_LIBS) -l
 
 check_PROGRAMS += test/engine/workers_test
 TESTS          += test/engine/workers_test
-test_engine_workers_test_SOURCES  = test/engine/workers_test.cpp test/engine/world.hpp
+test_engine_workers_test_SOURCES  = test/engine/workers_test.cpp test/engine/waiting.hpp test/engine/world.hpp
 test_engine_workers_test_CPPFLAGS = $(AM_CPPFLAGS) $(BOOST_TEST_CPPFLAGS)
 test_engine_workers_test_LDADD    = src/engine/libbe_engine.la $(BOOST_TEST_LIBS) -lpthread

@@ -6,11 +6,9 @@
 // BE_TEST_SLEEP_MESSAGES: how many messages, default 100000.
 
 #define BOOST_TEST_MODULE sleep
-#include "world.hpp"
+#include "waiting.hpp"
 
 #include <atomic>
-#include <ctime>
-#include <poll.h>
 #include <thread>
 
 using namespace test;
@@ -22,32 +20,6 @@ unsigned messages()
     const char *wanted = std::getenv("BE_TEST_SLEEP_MESSAGES");
     return wanted != nullptr ? static_cast<unsigned>(std::strtoul(wanted, nullptr, 10)) :
                                100000;
-}
-
-// A wake-up that has not come after this time, in ms, is lost.
-constexpr int lost_after = 10000;
-
-double cpu_seconds()
-{
-    timespec time{};
-    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
-}
-
-// Until something happens. False: nothing did within `timeout` ms.
-bool sleep(Node &node, int timeout = lost_after)
-{
-    be_status_t status;
-    while ((status = be_fabric_arm(node.fabric)) == BE_ERR_BUSY) {
-        if (be_fabric_progress(node.fabric) != 0) {
-            return true;
-        }
-    }
-    if (status != BE_OK) {
-        return false;
-    }
-    pollfd descriptor{be_fabric_event_fd(node.fabric), POLLIN, 0};
-    return ::poll(&descriptor, 1, timeout) == 1;
 }
 
 struct Sleepers {
@@ -81,7 +53,8 @@ BOOST_AUTO_TEST_CASE(no_wake_up_is_lost_while_credit_is_short)
 
     std::thread receiver([&] {
         while (arrived < total && !lost) {
-            if (be_fabric_progress(pair.receiver.fabric) == 0 && !sleep(pair.receiver)) {
+            if (be_fabric_progress(pair.receiver.fabric) == 0 &&
+                !await_event(pair.receiver)) {
                 lost = true;
             }
             arrived = static_cast<unsigned>(pair.receiver.received.size());
@@ -94,7 +67,8 @@ BOOST_AUTO_TEST_CASE(no_wake_up_is_lost_while_credit_is_short)
         if (result >= 0) {
             ++sent;
         } else if (result != BE_ERR_NO_RESOURCE ||
-                   (be_fabric_progress(pair.sender.fabric) == 0 && !sleep(pair.sender))) {
+                   (be_fabric_progress(pair.sender.fabric) == 0 &&
+                    !await_event(pair.sender))) {
             lost = true;
         }
     }
@@ -119,10 +93,10 @@ BOOST_AUTO_TEST_CASE(a_sleeper_uses_no_processor_time)
     BOOST_REQUIRE(wait({&pair.sender, &pair.receiver},
                        [&] { return pair.receiver.received.size() == 1; }));
     // A little may still be under way: credit cells, and what the control channel has to say.
-    while (sleep(pair.sender, 300)) {
+    while (await_event(pair.sender, 300)) {
         be_fabric_progress(pair.sender.fabric);
     }
-    const double before = cpu_seconds();
-    BOOST_CHECK(!sleep(pair.sender, 500));
-    BOOST_CHECK_LT(cpu_seconds() - before, 0.05);
+    const double before = cpu_seconds(CLOCK_THREAD_CPUTIME_ID);
+    BOOST_CHECK(!await_event(pair.sender, 500));
+    BOOST_CHECK_LT(cpu_seconds(CLOCK_THREAD_CPUTIME_ID) - before, 0.05);
 }

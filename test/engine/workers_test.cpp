@@ -6,11 +6,9 @@
 // BE_TEST_WORKER_MESSAGES: messages of each flow, default 3000.
 
 #define BOOST_TEST_MODULE workers
-#include "world.hpp"
+#include "waiting.hpp"
 
 #include <atomic>
-#include <ctime>
-#include <poll.h>
 #include <random>
 #include <thread>
 
@@ -25,38 +23,12 @@ unsigned messages()
                                3000;
 }
 
-// A wake-up that has not come after this time, in ms, is lost.
-constexpr int lost_after = 20000;
-
 be_fabric_config_t config_of(const Device &device, unsigned process)
 {
     be_fabric_config_t config = device.config();
     config.mux                = BE_MUX_PROCESS;
     config.connect_timeout    = 100 + process; // tells "processes" apart, else nothing
     return config;
-}
-
-double cpu_seconds()
-{
-    timespec time{};
-    ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
-}
-
-// Until something happens. False: nothing did within `timeout` ms.
-bool sleep(Node &node, int timeout = lost_after)
-{
-    be_status_t status;
-    while ((status = be_fabric_arm(node.fabric)) == BE_ERR_BUSY) {
-        if (be_fabric_progress(node.fabric) != 0) {
-            return true;
-        }
-    }
-    if (status != BE_OK) {
-        return false;
-    }
-    pollfd descriptor{be_fabric_event_fd(node.fabric), POLLIN, 0};
-    return ::poll(&descriptor, 1, timeout) == 1;
 }
 
 // A worker: sends `total` numbered messages to each of its targets and takes those of its sources, polling or
@@ -94,7 +66,7 @@ struct Worker {
                 --unfinished;
             }
             // Who has all goes on, for what others need of him: those that sleep as well, for a while.
-            if (sleeps && !moved && !sleep(node, done ? 10 : lost_after) && !done) {
+            if (sleeps && !moved && !await_event(node, done ? 10 : lost_after) && !done) {
                 lost = true;
             }
         }
@@ -208,13 +180,13 @@ BOOST_AUTO_TEST_CASE(sleepers_use_no_processor_time_beside_an_idle_process)
     BOOST_REQUIRE(
             wait({nodes[0].get(), &other}, [&] { return other.received.size() == 1; }));
     for (const auto &node : nodes) {
-        while (sleep(*node, 100)) {
+        while (await_event(*node, 100)) {
             be_fabric_progress(node->fabric);
         }
     }
-    const double before = cpu_seconds();
-    BOOST_CHECK(!sleep(*nodes[1], 500));
-    BOOST_CHECK_LT(cpu_seconds() - before, 0.05);
+    const double before = cpu_seconds(CLOCK_PROCESS_CPUTIME_ID);
+    BOOST_CHECK(!await_event(*nodes[1], 500));
+    BOOST_CHECK_LT(cpu_seconds(CLOCK_PROCESS_CPUTIME_ID) - before, 0.05);
 }
 
 BOOST_AUTO_TEST_CASE(workers_come_and_go_in_any_order)
