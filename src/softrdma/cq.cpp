@@ -20,6 +20,10 @@ namespace {
 
 constexpr uint32_t warm_entries = 1024;
 
+// Empty polls of this thread in a row.
+__attribute__((
+        tls_model("initial-exec"))) constinit thread_local uint32_t empty_polls = 0;
+
 // The queue pair or SRQ a receive belongs to; both outlive their completions.
 receive_queue *queue_of(process &owner, const completion &entry)
 {
@@ -179,39 +183,39 @@ bool completion_queue::next(completion &entry)
             return false;
         }
         entry = oldest.data;
+        finish(entry, oldest.payload);
         m_shared.head.store(head + 1, std::memory_order_release);
+        if (entry.kind != queue_kind::none) {
+            return true;
+        }
+    }
+}
 
-        switch (entry.kind) {
-        case queue_kind::none:
-            continue;
-        case queue_kind::send: {
-            queue_pair *qp = m_owner.qps.at(entry.queue);
-            if (qp != nullptr) {
-                qp->retire(entry.slot);
-            }
-            return true;
+// What the end of a request means to its queue.
+void completion_queue::finish(completion &entry, const char *payload)
+{
+    if (entry.kind == queue_kind::send) {
+        queue_pair *qp = m_owner.qps.at(entry.queue);
+        if (qp != nullptr) {
+            qp->retire(entry.slot);
         }
-        default: {
-            receive_queue *queue = queue_of(m_owner, entry);
-            if (queue != nullptr) {
-                queue->finish(entry);
-            }
-            return true;
-        }
+    } else if (entry.kind != queue_kind::none) {
+        receive_queue *queue = queue_of(m_owner, entry);
+        if (queue != nullptr) {
+            queue->finish(entry, payload);
         }
     }
 }
 
 void completion_queue::after_poll(bool any)
 {
-    static thread_local uint32_t empty = 0;
     if (any) {
-        empty = 0;
+        empty_polls = 0;
         return;
     }
     uint32_t patience = m_yield.load(std::memory_order_relaxed);
-    if ((patience != 0) && (++empty >= patience)) {
-        empty = 0;
+    if ((patience != 0) && (++empty_polls >= patience)) {
+        empty_polls = 0;
         sched_yield();
     }
 }
@@ -322,8 +326,10 @@ int completion_queue::resize(uint32_t wanted)
         auto *from = at_offset<softrdma::cqe>(m_owner.seg.base(), previous);
         auto *to   = at_offset<softrdma::cqe>(m_owner.seg.base(), ring);
         for (uint32_t i = head; i != m_shared.tail; ++i) {
-            softrdma::cqe &entry = to[i & (capacity - 1)];
-            entry.data           = from[i & (old_size - 1)].data;
+            softrdma::cqe &entry     = to[i & (capacity - 1)];
+            const softrdma::cqe &old = from[i & (old_size - 1)];
+            entry.data               = old.data;
+            memcpy(entry.payload, old.payload, sizeof(entry.payload));
             entry.turn.store(i + 1, std::memory_order_relaxed);
         }
         m_shared.ring      = ring;
@@ -346,7 +352,8 @@ void completion_queue::purge(const queue_pair &qp)
     m_shared.lock.lock(m_owner.token());
     auto *ring = at_offset<softrdma::cqe>(m_owner.seg.base(), m_shared.ring);
     for (uint32_t i = m_shared.head.load(); i != m_shared.tail; ++i) {
-        completion &entry = ring[i & (m_shared.capacity - 1)].data;
+        softrdma::cqe &place = ring[i & (m_shared.capacity - 1)];
+        completion &entry    = place.data;
         if (entry.qp_num != qp.qp_base.qp_num) {
             continue;
         }
@@ -354,7 +361,7 @@ void completion_queue::purge(const queue_pair &qp)
             (entry.kind == queue_kind::shared_receive)) {
             receive_queue *queue = queue_of(m_owner, entry);
             if (queue != nullptr) {
-                queue->finish(entry, false);
+                queue->finish(entry, place.payload, false);
             }
         }
         entry.kind = queue_kind::none;

@@ -8,13 +8,16 @@
 // unless it is this process. completion_queue: any thread of the owner.
 #pragma once
 
+#include "brief_lock.h"
 #include "process.h"
+#include "transfer.h"
 #include "withheld.h"
 
 #include <infiniband/verbs.h>
 
 #include <memory>
 #include <mutex>
+#include <unordered_set>
 #include <vector>
 
 namespace softrdma {
@@ -22,9 +25,10 @@ namespace softrdma {
 struct device_context;
 class queue_pair;
 
-// Adds a completion and wakes the owner if it asked for that. A full queue is an overrun: the owner gets
-// IBV_EVENT_CQ_ERR.
-void push_completion(process &me, peer &to, uint32_t cq, const completion &entry);
+// Adds a completion, and the data that it carries if any, and wakes the owner if it asked for that. A full
+// queue is an overrun: the owner gets IBV_EVENT_CQ_ERR.
+void push_completion(process &me, peer &to, uint32_t cq, const completion &entry,
+                     const memory_list *payload = nullptr);
 
 class completion_queue : public ibv_cq_ex {
 public:
@@ -71,13 +75,14 @@ public:
     // Drops what is queued of that queue pair and gives its receives back.
     void purge(const queue_pair &qp);
 
-    // For reclaiming what a dead process left: holds pollers off, lists the receives that have their
-    // completion, and wakes the application if it has any, in case that was what died.
-    std::unique_lock<std::mutex> hold_pollers()
+    // For reclaiming what a dead process left: holds pollers off, lists the receives of a queue that have
+    // their completion, and wakes the application if it has any, in case that was what died.
+    std::unique_lock<brief_lock> hold_pollers()
     {
         return std::unique_lock(m_mutex);
     }
-    void list_receives(std::vector<completion> &result);
+    void
+    list_receives(queue_kind kind, uint32_t queue, std::unordered_set<uint32_t> &slots);
     void wake_if_any();
 
     // Fires the event of completions that were withheld when the application asked for it.
@@ -130,6 +135,7 @@ private:
     }
 
     bool next(completion &entry);
+    void finish(completion &entry, const char *payload);
     void before_poll();
     bool next_withheld();
     void after_poll(bool any);
@@ -137,7 +143,7 @@ private:
     process &m_owner;
     const uint32_t m_index;
     cq_shared &m_shared;
-    std::mutex m_mutex; // pollers
+    brief_lock m_mutex; // pollers
     std::atomic<const ring_view *> m_ring{nullptr};
     std::vector<std::unique_ptr<ring_view>> m_rings; // the last one is in use
     std::mutex m_readers; // from start_poll() to end_poll(); taken before all others

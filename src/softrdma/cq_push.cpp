@@ -66,7 +66,8 @@ bool wants_event(const cq_shared &cq, const completion &entry)
 
 } // namespace
 
-void push_completion(process &me, peer &to, uint32_t index, const completion &data)
+void push_completion(process &me, peer &to, uint32_t index, const completion &data,
+                     const memory_list *payload)
 {
     cq_shared &cq = to.segment->cqs[index];
     bool fire     = false;
@@ -83,6 +84,9 @@ void push_completion(process &me, peer &to, uint32_t index, const completion &da
     }
     if (has_room(cq)) {
         cqe &entry = ring_of(to.segment, cq)[cq.tail & (cq.capacity - 1)];
+        if (payload != nullptr) {
+            gather(*payload, entry.payload);
+        }
         entry.data = data;
         if (cq.timed != 0) {
             entry.data.time = now_ns();
@@ -109,7 +113,8 @@ void push_completion(process &me, peer &to, uint32_t index, const completion &da
     }
 }
 
-void completion_queue::list_receives(std::vector<completion> &result)
+void completion_queue::list_receives(queue_kind kind, uint32_t queue,
+                                     std::unordered_set<uint32_t> &slots)
 {
     if (m_shared.lock.lock(m_owner.token())) {
         repair(m_owner.seg.base(), m_shared);
@@ -117,9 +122,8 @@ void completion_queue::list_receives(std::vector<completion> &result)
     const softrdma::cqe *ring = ring_of(m_owner.seg.base(), m_shared);
     for (uint32_t i = m_shared.head.load(); i != m_shared.tail; ++i) {
         const completion &entry = ring[i & (m_shared.capacity - 1)].data;
-        if ((entry.kind == queue_kind::receive) ||
-            (entry.kind == queue_kind::shared_receive)) {
-            result.push_back(entry);
+        if ((entry.kind == kind) && (entry.queue == queue)) {
+            slots.insert(entry.slot);
         }
     }
     m_shared.lock.unlock();

@@ -21,6 +21,11 @@ rq_shared &queue_of(const operation &op)
     return (op.target.srq != 0) ? op.to.segment->srqs[op.target.srq] : op.target.rq;
 }
 
+void report_limit(const operation &op)
+{
+    op.to.ring_doorbell(op.me.reg.entry(op.to.slot).doorbell_fd);
+}
+
 bool claim(const operation &op, claimed_receive &receive)
 {
     if (!claim_receive(op.me.token(), op.to.segment, queue_of(op), receive)) {
@@ -28,16 +33,17 @@ bool claim(const operation &op, claimed_receive &receive)
         return false;
     }
     if (receive.limit_reached) {
-        op.to.ring_doorbell(op.me.reg.entry(op.to.slot).doorbell_fd);
+        report_limit(op);
     }
     return true;
 }
 
-completion receive_completion(const operation &op, const claimed_receive &receive)
+// Of the receive in slot `index`.
+completion receive_completion(const operation &op, uint32_t index, uint64_t wr_id)
 {
     bool shared = op.target.srq != 0;
     completion entry{};
-    entry.wr_id     = receive.slot->wr_id;
+    entry.wr_id     = wr_id;
     entry.qp_num    = op.target_number();
     entry.src_qp    = op.qp.qp_base.qp_num;
     entry.opcode    = IBV_WC_RECV;
@@ -45,7 +51,7 @@ completion receive_completion(const operation &op, const claimed_receive &receiv
                                               static_cast<uint16_t>(first_lid + op.qp.device);
     entry.kind      = shared ? queue_kind::shared_receive : queue_kind::receive;
     entry.queue     = shared ? op.target.srq : op.target_index;
-    entry.slot      = receive.index;
+    entry.slot      = index;
     entry.solicited = (op.wr.send_flags & IBV_SEND_SOLICITED) != 0;
     entry.byte_len  = static_cast<uint32_t>(op.local.length);
     if ((op.wr.opcode == IBV_WR_SEND_WITH_IMM) ||
@@ -131,10 +137,48 @@ int place(const operation &op, const memory_list &message, const memory_list &re
     return transfer(op.to, message, receive, message.length, direction::to_peer);
 }
 
+bool can_be_carried(const operation &op)
+{
+    return (op.local.length <= limits::carried_bytes) &&
+           (op.local.length <= op.me.config.eager) && !op.datagram() &&
+           (op.wr.opcode != IBV_WR_SEND_WITH_INV);
+}
+
+// Delivers a message in its completion. False when its receive has to be looked at.
+bool carry(const operation &op, outcome &result)
+{
+    bool limit_reached;
+    {
+        carried_claim receive(op.me.token(), op.to.segment, queue_of(op),
+                              op.local.length);
+        if (receive.what() == carried_claim::result::look_closer) {
+            return false;
+        }
+        if (receive.what() == carried_claim::result::empty) {
+            op.remote_port.responder.out_of_buffer.add();
+            result = outcome::no_receive(op.target.min_rnr_timer);
+            return true;
+        }
+        completion entry = receive_completion(op, receive.index(), 0);
+        entry.bounce     = carried;
+        push_completion(op.me, op.to, op.target.recv_cq, entry, &op.local);
+        limit_reached = receive.limit_reached();
+    }
+    if (limit_reached) {
+        report_limit(op);
+    }
+    result = outcome::done(op.local.length);
+    return true;
+}
+
 } // namespace
 
 outcome deliver_message(const operation &op)
 {
+    outcome result;
+    if (can_be_carried(op) && carry(op, result)) {
+        return result;
+    }
     bool datagram   = op.datagram();
     uint64_t length = op.local.length + (datagram ? limits::grh_bytes : 0);
     claimed_receive receive;
@@ -142,7 +186,7 @@ outcome deliver_message(const operation &op)
         return outcome::no_receive(op.target.min_rnr_timer);
     }
 
-    completion entry = receive_completion(op, receive);
+    completion entry = receive_completion(op, receive.index, receive.slot->wr_id);
     memory_list memory;
     if (length > receive.slot->total) {
         return receive_failed(op, entry, IBV_WC_LOC_LEN_ERR, IBV_WC_REM_INV_REQ_ERR);
@@ -188,7 +232,7 @@ outcome write_with_immediate(const operation &op, const memory_list &remote)
     if (!claim(op, receive)) {
         return outcome::no_receive(op.target.min_rnr_timer);
     }
-    completion entry = receive_completion(op, receive);
+    completion entry = receive_completion(op, receive.index, receive.slot->wr_id);
     entry.opcode     = IBV_WC_RECV_RDMA_WITH_IMM;
     int failure = transfer(op.to, op.local, remote, remote.length, direction::to_peer);
     if (failure != 0) {

@@ -12,7 +12,11 @@ namespace {
 constexpr uint64_t patience_ns = 2'000'000'000;
 constexpr uint64_t look_ns     = 1'000'000; // between two looks at whether it lives
 
-std::atomic<uint32_t> next_hint{0};
+std::atomic<uint32_t> next_hint{1};
+
+// The record this thread tries first; 0 before its first execution. Initial-exec, as in cq.cpp: a call of
+// the loader for each message is too much.
+__attribute__((tls_model("initial-exec"))) constinit thread_local uint32_t hint = 0;
 
 bool busy_toward(uint64_t word, uint32_t slot)
 {
@@ -52,8 +56,10 @@ bool wait_for_end(registry &where, uint32_t slot, std::atomic<uint64_t> &record,
 
 execution_guard::execution_guard(registry &where, uint32_t target_slot)
 {
-    static thread_local uint32_t hint = next_hint.fetch_add(1, std::memory_order_relaxed);
-    guard_record *records             = where.guards(where.own_slot());
+    if (hint == 0) [[unlikely]] {
+        hint = next_hint.fetch_add(1, std::memory_order_relaxed);
+    }
+    guard_record *records = where.guards(where.own_slot());
     for (uint32_t turn = 0;; ++turn) {
         std::atomic<uint64_t> &record = records[(hint + turn) % limits::guards].word;
         uint64_t word                 = record.load(std::memory_order_relaxed);

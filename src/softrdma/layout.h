@@ -13,6 +13,7 @@
 #include "sizes.h"
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 
 namespace softrdma {
@@ -73,16 +74,21 @@ struct completion {
     uint8_t solicited;
     uint32_t queue; // index of the QP or SRQ a receive belongs to
     uint32_t slot; // of the receive; for a send, its sequence number plus one
-    uint32_t bounce; // 1 + index of the bounce buffer that holds the data, 0 if none
+    uint32_t bounce; // 1 + index of the bounce buffer that holds the data, 0 if none, or `carried`
     uint64_t time; // now_ns() when it was added, if the queue wants that
 };
 
-// One completion in a ring, published by storing its position plus one in `turn` last.
-struct alignas(64) cqe {
+// In `bounce`: the data came along with the completion.
+inline constexpr uint32_t carried = UINT32_MAX;
+
+// One completion in a ring, published by storing its position plus one in `turn` last. A small message
+// travels in it, so that it costs its receiver two cache lines of its sender's.
+struct alignas(128) cqe {
     completion data;
     std::atomic<uint32_t> turn;
+    alignas(64) char payload[limits::carried_bytes];
 };
-static_assert(sizeof(cqe) == 64);
+static_assert((sizeof(cqe) == 128) && (offsetof(cqe, payload) == 64));
 
 enum cq_armed : uint32_t {
     cq_not_armed,
@@ -94,7 +100,6 @@ struct alignas(64) cq_shared {
     shared_lock lock; // producers; and the owner to arm, purge and resize
     std::atomic<uint32_t> valid;
     std::atomic<uint32_t> armed;
-    std::atomic<uint32_t> overrun;
     uint32_t tail; // next position to be written
     uint32_t head_seen; // the producers' copy of head
     uint32_t capacity; // power of two
@@ -105,7 +110,9 @@ struct alignas(64) cq_shared {
     uint64_t cookie; // what is written to the channel
     // Events in the channel not yet read; beyond a few, further ones are merged (see cq_push.cpp).
     std::atomic<int32_t> unread;
+    // What the owner looks at when it polls; producers seldom.
     alignas(64) std::atomic<uint32_t> head; // next position to be polled, the owner's
+    std::atomic<uint32_t> overrun;
 };
 
 // ---- receive queues -----------------------------------------------------------------------------
@@ -118,7 +125,8 @@ struct shared_sge {
 
 struct receive_slot {
     uint64_t wr_id;
-    std::atomic<owner_token> claimer; // who took it from the queue, until it is polled
+    // Who took it from the queue, until it is polled; 0 if its data came along with the completion.
+    std::atomic<owner_token> claimer;
     uint32_t num_sge;
     uint32_t total; // bytes of all elements
     uint32_t bounce; // what the claimer took for it, 0 if none
@@ -129,11 +137,24 @@ struct receive_slot {
     }
 };
 
+// What the owner says of all receives that are posted: each has room for `bytes` in memory that is
+// registered, as long as the segment's memory_epoch is `epoch` (see vouching.h).
+struct vouched_receives {
+    std::atomic<uint32_t> bytes;
+    std::atomic<uint32_t> epoch;
+};
+
+// Lines are grouped by who writes them.
 struct alignas(64) rq_shared {
-    shared_lock lock; // claimers
+    // Claimers.
+    shared_lock lock;
     std::atomic<uint32_t> head; // next to be claimed, under the lock
+    uint32_t tail_seen; // the claimers' copy of tail
     std::atomic<uint32_t> limit;
     std::atomic<uint32_t> limit_reached; // the owner raises the event and clears it
+
+    // The owner, seldom.
+    alignas(64) vouched_receives vouched;
     uint32_t pd; // the receive buffers' protection domain
     uint32_t capacity; // power of two, at least what was asked for
     uint32_t slot_bytes;
@@ -145,6 +166,7 @@ struct alignas(64) rq_shared {
     uint64_t slots[limits::slot_chunks];
     uint64_t next; // offset of uint32_t[bounces], the free list of bounce buffers
     uint64_t data; // offset of the bounce buffers
+
     alignas(64) std::atomic<uint32_t> tail; // next to be posted, the owner's
     alignas(64) std::atomic<uint64_t> free_bounce; // tag << 32 | 1 + index
 };
@@ -203,6 +225,7 @@ struct segment_layout {
     uint64_t generation;
     uint64_t address; // where the owner has it: memory that is there as long as the owner lives
     uint32_t slot;
+    std::atomic<uint32_t> memory_epoch; // counts regions that went away or changed
     alignas(64) std::atomic<
             uint32_t> attention; // bumped by a peer that left work for the owner
     std::atomic<uint64_t>

@@ -10,6 +10,7 @@ src_softrdma_libsoftrdma_la_LIBADD = -ldl -lpthread
 src_softrdma_libsoftrdma_la_SOURCES = \
 	src/softrdma/ah.h \
 	src/softrdma/atomic.cpp \
+	src/softrdma/brief_lock.h \
 	src/softrdma/channel.cpp \
 	src/softrdma/channel.h \
 	src/softrdma/clock.h \
@@ -92,6 +93,8 @@ src_softrdma_libsoftrdma_la_SOURCES = \
 	src/softrdma/registry.h \
 	src/softrdma/rq.cpp \
 	src/softrdma/rq.h \
+	src/softrdma/rq_claim.cpp \
+	src/softrdma/rq_slots.h \
 	src/softrdma/segment.cpp \
 	src/softrdma/segment.h \
 	src/softrdma/service.cpp \
@@ -105,6 +108,7 @@ src_softrdma_libsoftrdma_la_SOURCES = \
 	src/softrdma/srq.h \
 	src/softrdma/transfer.cpp \
 	src/softrdma/transfer.h \
+	src/softrdma/vouching.h \
 	src/softrdma/withheld.h
 
 EXTRA_DIST += src/softrdma/exports.map

@@ -170,6 +170,7 @@ int region::change(memory_region &name, int flags, ibv_pd *pd, void *addr, size_
     }
 
     shared.key.store(0, std::memory_order_seq_cst);
+    m_owner.seg.base()->memory_epoch.fetch_add(1, std::memory_order_seq_cst);
     quiesce(m_owner.reg, m_owner.reg.own_slot());
     if ((flags & IBV_REREG_MR_CHANGE_TRANSLATION) != 0) {
         m_addr        = addr;
@@ -200,6 +201,7 @@ int region::close()
     if (!m_owner.windows.close_region(m_index)) {
         return EBUSY;
     }
+    m_owner.seg.base()->memory_epoch.fetch_add(1, std::memory_order_seq_cst);
     quiesce(m_owner.reg, m_owner.reg.own_slot());
     m_key = 0;
     m_domain.leave();

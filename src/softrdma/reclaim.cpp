@@ -6,38 +6,28 @@
 #include "qp.h"
 #include "srq.h"
 
-#include <unordered_map>
-#include <unordered_set>
-
 namespace softrdma {
-namespace {
-
-// Slots whose completion waits to be polled, by the index of their queue.
-using slots_by_queue = std::unordered_map<uint32_t, std::unordered_set<uint32_t>>;
-
-} // namespace
 
 void reclaim_from_dead(process &me)
 {
     auto cqs = me.cqs.snapshot();
     {
-        std::vector<std::unique_lock<std::mutex>> pollers;
-        std::vector<completion> waiting;
+        std::vector<std::unique_lock<brief_lock>> pollers;
         for (const auto &cq : cqs) {
             pollers.push_back(cq->hold_pollers());
-            cq->list_receives(waiting);
         }
-
-        slots_by_queue of_qps, of_srqs;
-        for (const completion &entry : waiting) {
-            auto &slots = (entry.kind == queue_kind::receive) ? of_qps : of_srqs;
-            slots[entry.queue].insert(entry.slot);
-        }
+        auto reclaim = [&](receive_queue &receives, queue_kind kind, uint32_t queue) {
+            receives.reclaim([&](receive_queue::slot_set &delivered) {
+                for (const auto &cq : cqs) {
+                    cq->list_receives(kind, queue, delivered);
+                }
+            });
+        };
         for (const auto &srq : me.srqs.snapshot()) {
-            srq->receives().reclaim(of_srqs[srq->index()]);
+            reclaim(srq->receives(), queue_kind::shared_receive, srq->index());
         }
         for (const auto &qp : me.qps.snapshot()) {
-            qp->receives().reclaim(of_qps[qp->index]);
+            reclaim(qp->receives(), queue_kind::receive, qp->index);
         }
     }
     for (const auto &cq : cqs) {

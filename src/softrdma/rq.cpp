@@ -4,6 +4,7 @@
 #include "log.h"
 #include "mr.h"
 #include "process.h"
+#include "rq_slots.h"
 
 #include <algorithm>
 #include <bit>
@@ -14,117 +15,13 @@
 namespace softrdma {
 namespace {
 
-// The chunk a slot is in; `index` becomes its place there.
-uint32_t chunk_of(const rq_shared &queue, uint32_t &index)
-{
-    auto chunk = static_cast<uint32_t>(std::bit_width(index >> queue.first_chunk));
-    if (chunk != 0) {
-        index -= 1u << (queue.first_chunk + chunk - 1);
-    }
-    return chunk;
-}
-
 uint64_t chunk_bytes(const rq_shared &queue, uint32_t chunk)
 {
     uint32_t level = queue.first_chunk + ((chunk != 0) ? chunk - 1 : 0);
     return (uint64_t{1} << level) * queue.slot_bytes;
 }
 
-receive_slot *slot_at(segment_layout *where, const rq_shared &queue, uint32_t index)
-{
-    uint64_t chunk = queue.slots[chunk_of(queue, index)];
-    return at_offset<receive_slot>(where, chunk + uint64_t(index) * queue.slot_bytes);
-}
-
-uint32_t *fifo_of(segment_layout *where, const rq_shared &queue)
-{
-    return at_offset<uint32_t>(where, queue.fifo);
-}
-
 } // namespace
-
-bool claim_receive(owner_token me, segment_layout *where, rq_shared &queue,
-                   claimed_receive &result)
-{
-    // Cheap when there is nothing; the lock decides otherwise.
-    if (queue.head.load(std::memory_order_relaxed) ==
-        queue.tail.load(std::memory_order_acquire)) {
-        return false;
-    }
-
-    queue.lock.lock(me);
-    uint32_t head = queue.head.load(std::memory_order_relaxed);
-    uint32_t tail = queue.tail.load(std::memory_order_acquire);
-    if (head == tail) {
-        queue.lock.unlock();
-        return false;
-    }
-    result.index = fifo_of(where, queue)[head & (queue.capacity - 1)];
-    result.slot  = slot_at(where, queue, result.index);
-    // Marked before it leaves the queue: a claimer that dies in between has not taken it.
-    result.slot->bounce = 0;
-    result.slot->claimer.store(me, std::memory_order_relaxed);
-    queue.head.store(head + 1, std::memory_order_release);
-
-    uint32_t limit = queue.limit.load(std::memory_order_relaxed);
-    if ((limit != 0) && (tail - head - 1 < limit)) {
-        queue.limit.store(0, std::memory_order_relaxed);
-        queue.limit_reached.store(1, std::memory_order_release);
-        result.limit_reached = true;
-    }
-    queue.lock.unlock();
-    return true;
-}
-
-uint32_t take_bounce(segment_layout *where, rq_shared &queue)
-{
-    uint64_t top = queue.free_bounce.load(std::memory_order_acquire);
-    for (;;) {
-        uint32_t bounce = static_cast<uint32_t>(top);
-        if (bounce == 0) {
-            return 0;
-        }
-        // May be outdated by the time it is used: then the tag has changed and the exchange fails.
-        uint32_t next = std::atomic_ref(
-                                at_offset<uint32_t>(where, queue.next)[bounce - 1])
-                                .load(std::memory_order_relaxed);
-        uint64_t rest = (((top >> 32) + 1) << 32) | next;
-        if (queue.free_bounce.compare_exchange_weak(top, rest,
-                                                    std::memory_order_acquire)) {
-            return bounce;
-        }
-    }
-}
-
-void give_bounce(segment_layout *where, rq_shared &queue, uint32_t bounce)
-{
-    uint64_t top = queue.free_bounce.load(std::memory_order_relaxed);
-    uint64_t rest;
-    do {
-        std::atomic_ref(at_offset<uint32_t>(where, queue.next)[bounce - 1])
-                .store(static_cast<uint32_t>(top), std::memory_order_relaxed);
-        rest = (((top >> 32) + 1) << 32) | bounce;
-    } while (!queue.free_bounce.compare_exchange_weak(top, rest,
-                                                      std::memory_order_release));
-}
-
-bool receive_memory(segment_layout *where, const rq_shared &queue, receive_slot &slot,
-                    memory_list &result)
-{
-    for (uint32_t i = 0; i < slot.num_sge; ++i) {
-        const shared_sge &sge = slot.sge()[i];
-        if (sge.length == 0) {
-            continue;
-        }
-        uint64_t addr = find_local_memory(where, sge.lkey, queue.pd,
-                                          IBV_ACCESS_LOCAL_WRITE, sge.addr, sge.length);
-        if (addr == 0) {
-            return false;
-        }
-        result.add(addr, sge.length);
-    }
-    return true;
-}
 
 receive_slot *receive_queue::slot(uint32_t index)
 {
@@ -145,6 +42,8 @@ bool receive_queue::create(uint32_t pd, uint32_t depth, uint32_t sges, uint32_t 
     m_shared.limit_reached.store(0);
     m_shared.head.store(0);
     m_shared.tail.store(0);
+    m_shared.tail_seen = 0;
+    m_vouching.start(m_shared, seg.base()->memory_epoch.load(std::memory_order_acquire));
     m_shared.fifo = seg.allocate(uint64_t(m_shared.capacity) * sizeof(uint32_t));
     m_shared.next = seg.allocate(uint64_t(m_shared.bounces) * sizeof(uint32_t));
     m_shared.data = seg.allocate(uint64_t(m_shared.bounces) * limits::bounce_bytes);
@@ -246,12 +145,21 @@ void receive_queue::destroy(bool reuse)
     std::fill(std::begin(m_shared.slots), std::end(m_shared.slots), 0);
 }
 
+// How many bytes of it are memory that may be written now.
+uint32_t receive_queue::usable_bytes(receive_slot &posted)
+{
+    memory_list memory;
+    return receive_memory(m_owner.seg.base(), m_shared, posted, memory) ? posted.total :
+                                                                          0;
+}
+
 int receive_queue::post(ibv_recv_wr *wr, ibv_recv_wr **bad)
 {
     std::lock_guard lock(m_mutex);
-    uint32_t *fifo = fifo_of(m_owner.seg.base(), m_shared);
-    uint32_t tail  = m_shared.tail.load(std::memory_order_relaxed);
-    int failure    = 0;
+    segment_layout *base = m_owner.seg.base();
+    uint32_t *fifo       = fifo_of(base, m_shared);
+    uint32_t tail        = m_shared.tail.load(std::memory_order_relaxed);
+    int failure          = 0;
     for (; wr != nullptr; wr = wr->next) {
         if ((wr->num_sge < 0) || (static_cast<uint32_t>(wr->num_sge) > m_sges)) {
             failure = EINVAL;
@@ -272,7 +180,9 @@ int receive_queue::post(ibv_recv_wr *wr, ibv_recv_wr **bad)
             next.sge()[i]      = {sge.addr, sge.length, sge.lkey};
             total += sge.length;
         }
-        next.total = static_cast<uint32_t>(std::min<uint64_t>(total, UINT32_MAX));
+        next.total     = static_cast<uint32_t>(std::min<uint64_t>(total, UINT32_MAX));
+        uint32_t epoch = base->memory_epoch.load(std::memory_order_acquire);
+        m_vouching.add(m_shared, tail, usable_bytes(next), epoch);
         fifo[tail++ & (m_shared.capacity - 1)] = index;
         m_shared.tail.store(tail, std::memory_order_release);
     }
@@ -282,35 +192,38 @@ int receive_queue::post(ibv_recv_wr *wr, ibv_recv_wr **bad)
     return failure;
 }
 
-void receive_queue::finish(const completion &entry, bool keep)
+void receive_queue::finish(completion &entry, const char *payload, bool keep)
 {
     segment_layout *base = m_owner.seg.base();
     receive_slot &done   = *slot(entry.slot);
     if (entry.bounce != 0) {
+        bool here        = entry.bounce == carried;
+        const char *data = here ? payload : bounce_data(base, m_shared, entry.bounce);
         memory_list to;
         // A region that was deregistered meanwhile is not written to: its memory may be gone.
-        if (keep && receive_memory(base, m_shared, done, to)) {
-            scatter(bounce_data(base, m_shared, entry.bounce), to, entry.byte_len);
+        if (keep && (entry.byte_len != 0) && receive_memory(base, m_shared, done, to)) {
+            scatter(data, to, entry.byte_len);
         }
-        give_bounce(base, m_shared, entry.bounce);
+        if (here) {
+            entry.wr_id = done.wr_id;
+        } else {
+            give_bounce(base, m_shared, entry.bounce);
+        }
     }
-    done.claimer.store(0, std::memory_order_relaxed);
+    if (entry.bounce != carried) {
+        done.claimer.store(0, std::memory_order_relaxed);
+    }
     std::lock_guard lock(m_mutex);
     m_free.push_back(entry.slot);
 }
 
-void receive_queue::reclaim(const std::unordered_set<uint32_t> &delivered)
+// Under both locks: slots that are nowhere, or in the hands of a dead process.
+receive_queue::slot_set
+receive_queue::lost_slots(const std::function<void(slot_set &)> &list_delivered)
 {
-    std::lock_guard lock(m_mutex);
-    if (m_shared.fifo == 0) {
-        return; // destroyed meanwhile
-    }
-    segment_layout *base = m_owner.seg.base();
-    uint32_t *fifo       = fifo_of(base, m_shared);
-    uint32_t mask        = m_shared.capacity - 1;
-    m_shared.lock.lock(m_owner.token());
-    uint32_t tail = m_shared.tail.load(std::memory_order_relaxed);
-    std::unordered_map<owner_token, bool> known;
+    uint32_t *fifo = fifo_of(m_owner.seg.base(), m_shared);
+    uint32_t mask  = m_shared.capacity - 1;
+    std::unordered_map<owner_token, bool> known{{0, false}};
     auto alive = [&](owner_token claimer) {
         auto found = known.find(claimer);
         if (found == known.end()) {
@@ -318,23 +231,51 @@ void receive_queue::reclaim(const std::unordered_set<uint32_t> &delivered)
         }
         return found->second;
     };
-    // One that died just before it took the slot has marked it only.
-    std::unordered_set<uint32_t> posted;
-    for (uint32_t i = m_shared.head.load(std::memory_order_relaxed); i != tail; ++i) {
-        posted.insert(fifo[i & mask]);
-    }
+    slot_set lost;
     for (uint32_t index = 0; index < m_slots; ++index) {
-        receive_slot &lost  = *slot(index);
-        owner_token claimer = lost.claimer.load(std::memory_order_relaxed);
-        if ((claimer == 0) || posted.contains(index) || delivered.contains(index) ||
-            alive(claimer)) {
-            continue;
+        if (!alive(slot(index)->claimer.load(std::memory_order_relaxed))) {
+            lost.insert(index);
         }
-        if (lost.bounce != 0) {
-            give_bounce(base, m_shared, lost.bounce);
+    }
+    for (uint32_t index : m_free) {
+        lost.erase(index);
+    }
+    // One that died just before it took the slot has marked it only.
+    uint32_t tail = m_shared.tail.load(std::memory_order_relaxed);
+    for (uint32_t i = m_shared.head.load(std::memory_order_relaxed); i != tail; ++i) {
+        lost.erase(fifo[i & mask]);
+    }
+    if (!lost.empty()) {
+        slot_set delivered;
+        list_delivered(delivered);
+        for (uint32_t index : delivered) {
+            lost.erase(index);
         }
-        lost.claimer.store(0, std::memory_order_relaxed);
-        fifo[tail++ & mask] = index;
+    }
+    return lost;
+}
+
+void receive_queue::reclaim(const std::function<void(slot_set &)> &list_delivered)
+{
+    std::lock_guard lock(m_mutex);
+    if (m_shared.fifo == 0) {
+        return; // destroyed meanwhile
+    }
+    segment_layout *base = m_owner.seg.base();
+    uint32_t *fifo       = fifo_of(base, m_shared);
+    m_shared.lock.lock(m_owner.token());
+    uint32_t tail = m_shared.tail.load(std::memory_order_relaxed);
+    for (uint32_t index : lost_slots(list_delivered)) {
+        receive_slot &lost = *slot(index);
+        if (lost.claimer.load(std::memory_order_relaxed) != 0) {
+            if (lost.bounce != 0) {
+                give_bounce(base, m_shared, lost.bounce);
+            }
+            lost.claimer.store(0, std::memory_order_relaxed);
+        }
+        uint32_t epoch = base->memory_epoch.load(std::memory_order_acquire);
+        m_vouching.add(m_shared, tail, usable_bytes(lost), epoch);
+        fifo[tail++ & (m_shared.capacity - 1)] = index;
         m_shared.tail.store(tail, std::memory_order_release);
         SOFTRDMA_LOG(debug, "receive %u is posted again: its sender died", index);
     }
@@ -358,6 +299,8 @@ void receive_queue::reset()
     m_shared.lock.lock(m_owner.token());
     m_shared.head.store(0, std::memory_order_relaxed);
     m_shared.tail.store(0, std::memory_order_relaxed);
+    m_shared.tail_seen = 0;
+    m_vouching.start(m_shared, m_owner.seg.base()->memory_epoch.load());
     m_shared.lock.unlock();
     free_everything();
 }

@@ -4,18 +4,24 @@
 // order they are consumed. A message's initiator claims the oldest slot, in whichever process it runs;
 // the owner posts, and takes a slot back when its completion is polled, which is what the queue's size
 // counts. Small messages wait in a bounce buffer until then; bounce buffers are handed out last in first
-// out and independently of the slots, so that a short queue of a deep receive queue stays in the cache.
+// out and independently of the slots, so that a short queue of a deep receive queue stays in the cache. The
+// smallest ones wait in their completion.
 //
-// Thread rules: claim_receive(), take_bounce(), give_bounce(): any thread of any process.
+// A slot is free, in the FIFO, with a live claimer, or in a completion. One that is nowhere was lost by a
+// claimer that died, and reclaim() posts it again.
+//
+// Thread rules: claim_receive(), carried_claim, take_bounce(), give_bounce(): any thread of any process.
 // receive_queue: any thread of the owner.
 #pragma once
 
-#include "transfer.h"
-
+#include "brief_lock.h"
 #include "layout.h"
+#include "transfer.h"
+#include "vouching.h"
 
 #include <infiniband/verbs.h>
 
+#include <functional>
 #include <mutex>
 #include <unordered_set>
 #include <vector>
@@ -33,6 +39,50 @@ struct claimed_receive {
 // Takes the oldest receive. False when there is none.
 bool claim_receive(owner_token me, segment_layout *where, rq_shared &queue,
                    claimed_receive &result);
+
+// The oldest receive, for a message of so many bytes that travels in its completion. The completion has to be
+// added while this lives: the queue's lock is held, and nothing of the receive itself is touched.
+class carried_claim {
+public:
+    enum class result {
+        taken,
+        empty, // there is no receive
+        look_closer // the owner does not vouch for it: claim_receive() is needed
+    };
+
+    carried_claim(owner_token me, segment_layout *where, rq_shared &queue,
+                  uint64_t bytes);
+    ~carried_claim()
+    {
+        if (m_result == result::taken) {
+            m_queue.lock.unlock();
+        }
+    }
+    carried_claim(const carried_claim &)            = delete;
+    carried_claim &operator=(const carried_claim &) = delete;
+
+    result what() const
+    {
+        return m_result;
+    }
+
+    uint32_t index() const
+    {
+        return m_index;
+    }
+
+    // The owner has to be told.
+    bool limit_reached() const
+    {
+        return m_limit_reached;
+    }
+
+private:
+    rq_shared &m_queue;
+    result m_result;
+    uint32_t m_index     = 0;
+    bool m_limit_reached = false;
+};
 
 // 1 + index of a free bounce buffer, 0 when there is none.
 uint32_t take_bounce(segment_layout *where, rq_shared &queue);
@@ -67,12 +117,14 @@ public:
     // ENOMEM the queue is full.
     int post(ibv_recv_wr *wr, ibv_recv_wr **bad);
 
-    // Ends a polled receive: copies bounced data to where it belongs if `keep`, frees buffer and slot.
-    void finish(const completion &entry, bool keep = true);
+    // Ends a polled receive: copies data that waited to where it belongs if `keep`, and frees what it waited in
+    // and the slot. `payload`: of the completion's place in its ring. Completes `entry`.
+    void finish(completion &entry, const char *payload, bool keep = true);
 
-    // Posts again what dead processes claimed but did not complete. `delivered`: slots whose completion is
-    // in a queue; their pollers must be held off.
-    void reclaim(const std::unordered_set<uint32_t> &delivered);
+    // Posts again what dead processes claimed but did not complete. Pollers must be held off. `list_delivered`
+    // adds the slots whose completion is in a queue.
+    using slot_set = std::unordered_set<uint32_t>;
+    void reclaim(const std::function<void(slot_set &)> &list_delivered);
 
     // Claims the oldest receive for flushing.
     bool take(completion &entry);
@@ -92,6 +144,8 @@ public:
 
 private:
     receive_slot *slot(uint32_t index);
+    uint32_t usable_bytes(receive_slot &posted);
+    slot_set lost_slots(const std::function<void(slot_set &)> &list_delivered);
     void free_everything();
     bool add_slots(uint32_t wanted);
 
@@ -106,7 +160,8 @@ private:
     uint32_t m_depth = 0; // how many may be in use
     uint32_t m_slots = 0; // how many there are
     uint32_t m_sges  = 0;
-    std::mutex m_mutex;
+    brief_lock m_mutex;
+    vouching m_vouching;
     std::vector<uint32_t> m_free; // last in, first out
 };
 

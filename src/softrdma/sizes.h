@@ -10,7 +10,7 @@
 namespace softrdma {
 
 // Identifies the shared layout; part of the registry's name, so that builds never mix.
-inline constexpr uint32_t layout_version = 4;
+inline constexpr uint32_t layout_version = 5;
 
 namespace limits {
 
@@ -35,6 +35,8 @@ inline constexpr uint64_t message_bytes = 1ull << 31;
 inline constexpr uint32_t ud_bytes      = 4096; // the only MTU offered: one datagram
 inline constexpr uint32_t grh_bytes     = 40;
 
+// A send up to this size travels in its completion.
+inline constexpr uint32_t carried_bytes = 64;
 // A send up to this size travels through a bounce buffer of the receiver; larger ones go by one
 // system call straight into the receiver's memory. Holds an 8 KiB segment with 128 bytes of headers.
 inline constexpr uint32_t bounce_bytes = 8320;

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The side of a receive queue that initiators see, in whichever process they run.
+#include "rq.h"
+
+#include "mr.h"
+#include "rq_slots.h"
+
+namespace softrdma {
+namespace {
+
+// Under the lock: whether there is a receive.
+bool any_posted(rq_shared &queue, uint32_t head)
+{
+    if (head != queue.tail_seen) {
+        return true;
+    }
+    queue.tail_seen = queue.tail.load(std::memory_order_acquire);
+    return head != queue.tail_seen;
+}
+
+// Under the lock: takes the oldest receive, at position `head`, out of the queue. True when that reached the
+// limit.
+bool advance(rq_shared &queue, uint32_t head)
+{
+    queue.head.store(head + 1, std::memory_order_release);
+    uint32_t limit = queue.limit.load(std::memory_order_relaxed);
+    if (limit == 0) [[likely]] {
+        return false;
+    }
+    queue.tail_seen = queue.tail.load(std::memory_order_acquire);
+    if (queue.tail_seen - head - 1 >= limit) {
+        return false;
+    }
+    queue.limit.store(0, std::memory_order_relaxed);
+    queue.limit_reached.store(1, std::memory_order_release);
+    return true;
+}
+
+} // namespace
+
+bool claim_receive(owner_token me, segment_layout *where, rq_shared &queue,
+                   claimed_receive &result)
+{
+    // Cheap when there is nothing; the lock decides otherwise.
+    if (queue.head.load(std::memory_order_relaxed) ==
+        queue.tail.load(std::memory_order_acquire)) {
+        return false;
+    }
+
+    queue.lock.lock(me);
+    uint32_t head = queue.head.load(std::memory_order_relaxed);
+    if (!any_posted(queue, head)) {
+        queue.lock.unlock();
+        return false;
+    }
+    result.index = fifo_of(where, queue)[head & (queue.capacity - 1)];
+    result.slot  = slot_at(where, queue, result.index);
+    // Marked before it leaves the queue: a claimer that dies in between has not taken it.
+    result.slot->bounce = 0;
+    result.slot->claimer.store(me, std::memory_order_relaxed);
+    result.limit_reached = advance(queue, head);
+    queue.lock.unlock();
+    return true;
+}
+
+carried_claim::carried_claim(owner_token me, segment_layout *where, rq_shared &queue,
+                             uint64_t bytes) :
+    m_queue(queue)
+{
+    // Vouched for is what was posted before, so the receive comes first.
+    queue.lock.lock(me);
+    uint32_t head = queue.head.load(std::memory_order_relaxed);
+    if (!any_posted(queue, head)) {
+        m_result = result::empty;
+        queue.lock.unlock();
+        return;
+    }
+    uint32_t epoch = queue.vouched.epoch.load(std::memory_order_acquire);
+    if ((epoch != where->memory_epoch.load(std::memory_order_relaxed)) ||
+        (bytes > queue.vouched.bytes.load(std::memory_order_relaxed))) {
+        m_result = result::look_closer;
+        queue.lock.unlock();
+        return;
+    }
+    m_result        = result::taken;
+    m_index         = fifo_of(where, queue)[head & (queue.capacity - 1)];
+    m_limit_reached = advance(queue, head);
+}
+
+uint32_t take_bounce(segment_layout *where, rq_shared &queue)
+{
+    uint64_t top = queue.free_bounce.load(std::memory_order_acquire);
+    for (;;) {
+        uint32_t bounce = static_cast<uint32_t>(top);
+        if (bounce == 0) {
+            return 0;
+        }
+        // May be outdated by the time it is used: then the tag has changed and the exchange fails.
+        uint32_t next = std::atomic_ref(
+                                at_offset<uint32_t>(where, queue.next)[bounce - 1])
+                                .load(std::memory_order_relaxed);
+        uint64_t rest = (((top >> 32) + 1) << 32) | next;
+        if (queue.free_bounce.compare_exchange_weak(top, rest,
+                                                    std::memory_order_acquire)) {
+            return bounce;
+        }
+    }
+}
+
+void give_bounce(segment_layout *where, rq_shared &queue, uint32_t bounce)
+{
+    uint64_t top = queue.free_bounce.load(std::memory_order_relaxed);
+    uint64_t rest;
+    do {
+        std::atomic_ref(at_offset<uint32_t>(where, queue.next)[bounce - 1])
+                .store(static_cast<uint32_t>(top), std::memory_order_relaxed);
+        rest = (((top >> 32) + 1) << 32) | bounce;
+    } while (!queue.free_bounce.compare_exchange_weak(top, rest,
+                                                      std::memory_order_release));
+}
+
+bool receive_memory(segment_layout *where, const rq_shared &queue, receive_slot &slot,
+                    memory_list &result)
+{
+    for (uint32_t i = 0; i < slot.num_sge; ++i) {
+        const shared_sge &sge = slot.sge()[i];
+        if (sge.length == 0) {
+            continue;
+        }
+        uint64_t addr = find_local_memory(where, sge.lkey, queue.pd,
+                                          IBV_ACCESS_LOCAL_WRITE, sge.addr, sge.length);
+        if (addr == 0) {
+            return false;
+        }
+        result.add(addr, sge.length);
+    }
+    return true;
+}
+
+} // namespace softrdma
