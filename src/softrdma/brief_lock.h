@@ -16,9 +16,11 @@ class brief_lock {
 public:
     void lock()
     {
-        while (m_taken.exchange(true, std::memory_order_acquire)) [[unlikely]] {
-            wait();
-        }
+        while (m_taken.exchange(true, std::memory_order_acquire))
+            [[unlikely]]
+            {
+                wait();
+            }
     }
 
     bool try_lock()

@@ -220,7 +220,8 @@ void completion_queue::after_poll(bool any)
     }
 }
 
-void completion_queue::before_poll()
+// What a polling thread does for the device.
+void completion_queue::attend()
 {
     if (m_owner.background.any_waiting()) {
         m_owner.background.retry_due();
@@ -228,7 +229,7 @@ void completion_queue::before_poll()
     if (m_owner.attention_wanted()) {
         m_owner.handle_attention();
     }
-    if (m_owner.faults.disturbs()) [[unlikely]] {
+    if (m_owner.faults.disturbs()) {
         m_owner.faults.wait_out_stall();
     }
 }

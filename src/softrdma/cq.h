@@ -25,10 +25,35 @@ namespace softrdma {
 struct device_context;
 class queue_pair;
 
-// Adds a completion, and the data that it carries if any, and wakes the owner if it asked for that. A full
-// queue is an overrun: the owner gets IBV_EVENT_CQ_ERR.
-void push_completion(process &me, peer &to, uint32_t cq, const completion &entry,
-                     const memory_list *payload = nullptr);
+// Locks a queue and puts right what a dead holder of the lock left.
+void lock_completions(owner_token me, segment_layout *where, cq_shared &cq);
+
+// Adds a completion: who has one writes it in its place in the ring, and it is there when this ends, which also
+// wakes the owner if it asked for that. The queue is locked meanwhile. A full queue is an overrun: the owner
+// gets IBV_EVENT_CQ_ERR.
+class completion_writer {
+public:
+    completion_writer(process &me, peer &to, uint32_t cq);
+    // Of a queue that the caller has locked; unlocks it.
+    completion_writer(process &me, peer &to, uint32_t cq, std::adopt_lock_t);
+    ~completion_writer();
+    completion_writer(const completion_writer &)            = delete;
+    completion_writer &operator=(const completion_writer &) = delete;
+
+    // Where to write, all of `data`; null when there is no room or no queue any more.
+    cqe *place()
+    {
+        return m_place;
+    }
+
+private:
+    process &m_me;
+    peer &m_to;
+    cq_shared &m_cq;
+    cqe *m_place = nullptr;
+};
+
+void push_completion(process &me, peer &to, uint32_t cq, const completion &entry);
 
 class completion_queue : public ibv_cq_ex {
 public:
@@ -76,13 +101,14 @@ public:
     void purge(const queue_pair &qp);
 
     // For reclaiming what a dead process left: holds pollers off, lists the receives of a queue that have
-    // their completion, and wakes the application if it has any, in case that was what died.
+    // their completion (with the lock of `shared()` held), and wakes the application if it has any, in case
+    // that was what died.
     std::unique_lock<brief_lock> hold_pollers()
     {
         return std::unique_lock(m_mutex);
     }
-    void
-    list_receives(queue_kind kind, uint32_t queue, std::unordered_set<uint32_t> &slots);
+    void list_receives(queue_kind kind, uint32_t queue,
+                       std::unordered_set<uint32_t> &slots) const;
     void wake_if_any();
 
     // Fires the event of completions that were withheld when the application asked for it.
@@ -94,6 +120,11 @@ public:
     uint32_t index() const
     {
         return m_index;
+    }
+
+    cq_shared &shared()
+    {
+        return m_shared;
     }
 
     // Queue pairs that use it, each counted once for sending and once for receiving.
@@ -136,7 +167,14 @@ private:
 
     bool next(completion &entry);
     void finish(completion &entry, const char *payload);
-    void before_poll();
+    void before_poll()
+    {
+        if (m_owner.background.any_waiting() || m_owner.attention_wanted() ||
+            m_owner.faults.disturbs()) [[unlikely]] {
+            attend();
+        }
+    }
+    void attend();
     bool next_withheld();
     void after_poll(bool any);
 

@@ -66,59 +66,72 @@ bool wants_event(const cq_shared &cq, const completion &entry)
 
 } // namespace
 
-void push_completion(process &me, peer &to, uint32_t index, const completion &data,
-                     const memory_list *payload)
+void lock_completions(owner_token me, segment_layout *where, cq_shared &cq)
 {
-    cq_shared &cq = to.segment->cqs[index];
-    bool fire     = false;
-    bool overrun  = false;
-    int fd        = -1;
-    uint64_t channel, cookie;
-
-    if (cq.lock.lock(me.token()) && (cq.valid.load(std::memory_order_relaxed) != 0)) {
-        repair(to.segment, cq);
+    if (cq.lock.lock(me) && (cq.valid.load(std::memory_order_relaxed) != 0))
+            [[unlikely]] {
+        repair(where, cq);
     }
-    if (cq.valid.load(std::memory_order_relaxed) == 0) {
-        cq.lock.unlock();
+}
+
+completion_writer::completion_writer(process &me, peer &to, uint32_t index) :
+    completion_writer(me, to, index,
+                      (lock_completions(me.token(), to.segment, to.segment->cqs[index]),
+                       std::adopt_lock))
+{
+}
+
+completion_writer::completion_writer(process &me, peer &to, uint32_t index,
+                                     std::adopt_lock_t) :
+    m_me(me), m_to(to), m_cq(to.segment->cqs[index])
+{
+    if (m_cq.valid.load(std::memory_order_relaxed) == 0) [[unlikely]] {
         return;
     }
-    if (has_room(cq)) {
-        cqe &entry = ring_of(to.segment, cq)[cq.tail & (cq.capacity - 1)];
-        if (payload != nullptr) {
-            gather(*payload, entry.payload);
-        }
-        entry.data = data;
-        if (cq.timed != 0) {
-            entry.data.time = now_ns();
-        }
-        entry.turn.store(cq.tail + 1, std::memory_order_release);
-        ++cq.tail;
-        if (wants_event(cq, data)) {
-            cq.armed.store(cq_not_armed, std::memory_order_relaxed);
-            fire = true;
-        }
-    } else {
-        overrun = cq.overrun.exchange(1, std::memory_order_relaxed) == 0;
-    }
-    fd      = cq.notify_fd;
-    channel = cq.channel;
-    cookie  = cq.cookie;
-    cq.lock.unlock();
-
-    if (fire && (fd >= 0)) {
-        send_event(to, cq, fd, channel, cookie);
-    }
-    if (overrun) {
+    if (has_room(m_cq)) [[likely]] {
+        m_place = &ring_of(to.segment, m_cq)[m_cq.tail & (m_cq.capacity - 1)];
+    } else if (m_cq.overrun.exchange(1, std::memory_order_relaxed) == 0) {
         to.ring_doorbell(me.reg.entry(to.slot).doorbell_fd);
     }
 }
 
-void completion_queue::list_receives(queue_kind kind, uint32_t queue,
-                                     std::unordered_set<uint32_t> &slots)
+completion_writer::~completion_writer()
 {
-    if (m_shared.lock.lock(m_owner.token())) {
-        repair(m_owner.seg.base(), m_shared);
+    if (m_place == nullptr) [[unlikely]] {
+        m_cq.lock.unlock();
+        return;
     }
+    if (m_cq.timed != 0) {
+        m_place->data.time = now_ns();
+    }
+    m_place->turn.store(m_cq.tail + 1, std::memory_order_release);
+    ++m_cq.tail;
+    if ((m_cq.armed.load(std::memory_order_relaxed) == cq_not_armed) ||
+        !wants_event(m_cq, m_place->data)) [[likely]] {
+        m_cq.lock.unlock();
+        return;
+    }
+    m_cq.armed.store(cq_not_armed, std::memory_order_relaxed);
+    int fd           = m_cq.notify_fd;
+    uint64_t channel = m_cq.channel;
+    uint64_t cookie  = m_cq.cookie;
+    m_cq.lock.unlock();
+    if (fd >= 0) {
+        send_event(m_to, m_cq, fd, channel, cookie);
+    }
+}
+
+void push_completion(process &me, peer &to, uint32_t index, const completion &entry)
+{
+    completion_writer writer(me, to, index);
+    if (writer.place() != nullptr) {
+        writer.place()->data = entry;
+    }
+}
+
+void completion_queue::list_receives(queue_kind kind, uint32_t queue,
+                                     std::unordered_set<uint32_t> &slots) const
+{
     const softrdma::cqe *ring = ring_of(m_owner.seg.base(), m_shared);
     for (uint32_t i = m_shared.head.load(); i != m_shared.tail; ++i) {
         const completion &entry = ring[i & (m_shared.capacity - 1)].data;
@@ -126,7 +139,6 @@ void completion_queue::list_receives(queue_kind kind, uint32_t queue,
             slots.insert(entry.slot);
         }
     }
-    m_shared.lock.unlock();
 }
 
 void completion_queue::announce_withheld()

@@ -38,11 +38,13 @@ bool claim(const operation &op, claimed_receive &receive)
     return true;
 }
 
-// Of the receive in slot `index`.
-completion receive_completion(const operation &op, uint32_t index, uint64_t wr_id)
+// Of the receive in slot `index`. Written field by field where it has to go: a copy would have to wait for
+// them.
+void describe_receive(const operation &op, uint32_t index, uint64_t wr_id,
+                      completion &entry)
 {
-    bool shared = op.target.srq != 0;
-    completion entry{};
+    bool shared     = op.target.srq != 0;
+    entry           = {};
     entry.wr_id     = wr_id;
     entry.qp_num    = op.target_number();
     entry.src_qp    = op.qp.qp_base.qp_num;
@@ -62,7 +64,6 @@ completion receive_completion(const operation &op, uint32_t index, uint64_t wr_i
         entry.wc_flags = IBV_WC_WITH_INV;
         entry.imm_data = op.wr.invalidate_rkey;
     }
-    return entry;
 }
 
 // Ends a receive with an error, which takes the target queue pair down with it.
@@ -159,10 +160,17 @@ bool carry(const operation &op, outcome &result)
             result = outcome::no_receive(op.target.min_rnr_timer);
             return true;
         }
-        completion entry = receive_completion(op, receive.index(), 0);
-        entry.bounce     = carried;
-        push_completion(op.me, op.to, op.target.recv_cq, entry, &op.local);
         limit_reached = receive.limit_reached();
+        uint32_t cq   = op.target.recv_cq;
+        if (!receive.hand_over(cq)) {
+            lock_completions(op.me.token(), op.to.segment, op.to.segment->cqs[cq]);
+        }
+        completion_writer writer(op.me, op.to, cq, std::adopt_lock);
+        if (cqe *place = writer.place()) {
+            gather(op.local, place->payload);
+            describe_receive(op, receive.index(), 0, place->data);
+            place->data.bounce = carried;
+        }
     }
     if (limit_reached) {
         report_limit(op);
@@ -186,7 +194,8 @@ outcome deliver_message(const operation &op)
         return outcome::no_receive(op.target.min_rnr_timer);
     }
 
-    completion entry = receive_completion(op, receive.index, receive.slot->wr_id);
+    completion entry;
+    describe_receive(op, receive.index, receive.slot->wr_id, entry);
     memory_list memory;
     if (length > receive.slot->total) {
         return receive_failed(op, entry, IBV_WC_LOC_LEN_ERR, IBV_WC_REM_INV_REQ_ERR);
@@ -232,9 +241,10 @@ outcome write_with_immediate(const operation &op, const memory_list &remote)
     if (!claim(op, receive)) {
         return outcome::no_receive(op.target.min_rnr_timer);
     }
-    completion entry = receive_completion(op, receive.index, receive.slot->wr_id);
-    entry.opcode     = IBV_WC_RECV_RDMA_WITH_IMM;
-    int failure = transfer(op.to, op.local, remote, remote.length, direction::to_peer);
+    completion entry;
+    describe_receive(op, receive.index, receive.slot->wr_id, entry);
+    entry.opcode = IBV_WC_RECV_RDMA_WITH_IMM;
+    int failure  = transfer(op.to, op.local, remote, remote.length, direction::to_peer);
     if (failure != 0) {
         return transfer_failed(op, entry, failure);
     }

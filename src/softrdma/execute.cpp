@@ -4,6 +4,7 @@
 #include "ah.h"
 #include "device.h"
 #include "guard.h"
+#include "keys.h"
 #include "mr.h"
 #include "operation.h"
 

@@ -146,7 +146,7 @@ struct vouched_receives {
 
 // Lines are grouped by who writes them.
 struct alignas(64) rq_shared {
-    // Claimers.
+    // Claimers. A queue all of whose completions go to one CQ has that one's lock instead (see lock_queue()).
     shared_lock lock;
     std::atomic<uint32_t> head; // next to be claimed, under the lock
     uint32_t tail_seen; // the claimers' copy of tail
@@ -155,6 +155,7 @@ struct alignas(64) rq_shared {
 
     // The owner, seldom.
     alignas(64) vouched_receives vouched;
+    uint32_t cq; // index of the CQ whose lock is used, 0 for its own
     uint32_t pd; // the receive buffers' protection domain
     uint32_t capacity; // power of two, at least what was asked for
     uint32_t slot_bytes;

@@ -50,6 +50,7 @@ src_softrdma_libsoftrdma_la_SOURCES = \
 	src/softrdma/fault.h \
 	src/softrdma/faults.cpp \
 	src/softrdma/faults.h \
+	src/softrdma/freed_slots.h \
 	src/softrdma/guard.cpp \
 	src/softrdma/file_limit.h \
 	src/softrdma/guard.h \
@@ -58,6 +59,7 @@ src_softrdma_libsoftrdma_la_SOURCES = \
 	src/softrdma/interpose.h \
 	src/softrdma/key_values.cpp \
 	src/softrdma/key_values.h \
+	src/softrdma/keys.h \
 	src/softrdma/layout.h \
 	src/softrdma/log.cpp \
 	src/softrdma/log.h \

@@ -66,25 +66,6 @@ int check_memory(void *addr, size_t length, unsigned access)
     return read_only ? EFAULT : 0;
 }
 
-// The address that belongs to `addr`, if rights and range allow it; 0 otherwise.
-uint64_t
-translate(const mr_shared &entry, uint32_t rights, uint64_t addr, uint64_t length)
-{
-    uint64_t offset = addr - entry.iova;
-    if (((entry.access & rights) != rights) || (offset > entry.length) ||
-        (length > entry.length - offset)) {
-        return 0;
-    }
-    return entry.addr + offset;
-}
-
-// Whether the entry is valid under that key. Sequentially consistent: pairs with the announcement of the
-// execution this belongs to, see guard.h.
-bool has_key(const mr_shared &entry, uint32_t key)
-{
-    return (key != 0) && (entry.key.load(std::memory_order_seq_cst) == key);
-}
-
 } // namespace
 
 uint32_t next_key(uint32_t index)
@@ -207,25 +188,6 @@ int region::close()
     m_domain.leave();
     m_owner.mrs.erase(m_index);
     return 0;
-}
-
-uint64_t find_local_memory(segment_layout *where, uint32_t key, uint32_t pd,
-                           uint32_t rights, uint64_t addr, uint64_t length)
-{
-    const mr_shared &entry = where->mrs[(key >> 8) % limits::mrs];
-    bool usable            = has_key(entry, key) && (entry.pd == pd) &&
-                  (entry.kind == memory_kind::region);
-    return usable ? translate(entry, rights, addr, length) : 0;
-}
-
-uint64_t find_remote_memory(segment_layout *where, uint32_t key, uint32_t pd,
-                            uint32_t qp_num, uint32_t rights, uint64_t addr,
-                            uint64_t length)
-{
-    const mr_shared &entry = where->mrs[(key >> 8) % limits::mrs];
-    bool usable            = has_key(entry, key) && (entry.pd == pd) &&
-                  ((entry.kind != memory_kind::bound_window) || (entry.qp_num == qp_num));
-    return usable ? translate(entry, rights, addr, length) : 0;
 }
 
 } // namespace softrdma

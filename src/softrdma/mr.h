@@ -80,16 +80,4 @@ struct memory_region : ibv_mr {
 // A key for the entry of that index.
 uint32_t next_key(uint32_t index);
 
-// Both find the entry of `key` and check domain, rights and range. The address in the segment owner's memory
-// that belongs to `addr`, or 0.
-
-// For the owner's own requests: regions only.
-uint64_t find_local_memory(segment_layout *where, uint32_t key, uint32_t pd,
-                           uint32_t rights, uint64_t addr, uint64_t length);
-
-// For what a peer asks of the queue pair `qp_num`: windows, too.
-uint64_t find_remote_memory(segment_layout *where, uint32_t key, uint32_t pd,
-                            uint32_t qp_num, uint32_t rights, uint64_t addr,
-                            uint64_t length);
-
 } // namespace softrdma

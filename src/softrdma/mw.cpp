@@ -3,6 +3,7 @@
 
 #include "context.h"
 #include "guard.h"
+#include "keys.h"
 #include "mr.h"
 #include "qp.h"
 

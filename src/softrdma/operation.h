@@ -15,7 +15,7 @@ struct operation {
     process &me;
     queue_pair &qp;
     const ibv_send_wr &wr;
-    memory_list local; // checked
+    const memory_list &local; // checked
     peer &to;
     uint32_t target_index;
     qp_shared &target;

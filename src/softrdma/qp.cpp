@@ -80,7 +80,8 @@ queue_pair *queue_pair::create(device_context &context, ibv_pd *pd,
     round_up(attr);
     auto created = std::make_shared<queue_pair>(owner, pd, index);
     if (!created->m_receives.create(pd->handle, attr.cap.max_recv_wr,
-                                    attr.cap.max_recv_sge, limits::qp_bounces)) {
+                                    attr.cap.max_recv_sge, limits::qp_bounces,
+                                    completion_queue::from(attr.recv_cq)->index())) {
         owner.qps.erase(index);
         errno = ENOMEM;
         return nullptr;

@@ -19,7 +19,14 @@ void reclaim_from_dead(process &me)
         auto reclaim = [&](receive_queue &receives, queue_kind kind, uint32_t queue) {
             receives.reclaim([&](receive_queue::slot_set &delivered) {
                 for (const auto &cq : cqs) {
+                    bool locked = receives.shared().cq == cq->index();
+                    if (!locked) {
+                        lock_completions(me.token(), me.seg.base(), cq->shared());
+                    }
                     cq->list_receives(kind, queue, delivered);
+                    if (!locked) {
+                        cq->shared().lock.unlock();
+                    }
                 }
             });
         };

@@ -2,7 +2,7 @@
 #include "rq.h"
 
 #include "log.h"
-#include "mr.h"
+#include "keys.h"
 #include "process.h"
 #include "rq_slots.h"
 
@@ -28,11 +28,13 @@ receive_slot *receive_queue::slot(uint32_t index)
     return slot_at(m_owner.seg.base(), m_shared, index);
 }
 
-bool receive_queue::create(uint32_t pd, uint32_t depth, uint32_t sges, uint32_t bounces)
+bool receive_queue::create(uint32_t pd, uint32_t depth, uint32_t sges, uint32_t bounces,
+                           uint32_t cq)
 {
     segment &seg        = m_owner.seg;
     m_depth             = depth;
     m_sges              = sges;
+    m_shared.cq         = cq;
     m_shared.pd         = pd;
     m_shared.capacity   = std::bit_ceil(std::max(depth, 1u));
     m_shared.slot_bytes = static_cast<uint32_t>(sizeof(receive_slot) +
@@ -69,6 +71,7 @@ void receive_queue::free_everything()
         give_bounce(m_owner.seg.base(), m_shared, bounce);
     }
     m_free.clear();
+    m_freed.clear();
     for (uint32_t i = m_slots; i != 0; --i) {
         slot(i - 1)->claimer.store(0, std::memory_order_relaxed);
         m_free.push_back(i - 1);
@@ -77,6 +80,10 @@ void receive_queue::free_everything()
 
 bool receive_queue::add_slots(uint32_t wanted)
 {
+    {
+        std::lock_guard lock(m_freeing);
+        m_freed.resize(std::max(wanted, 1u));
+    }
     for (; m_slots < wanted; ++m_slots) {
         uint32_t place  = m_slots;
         uint64_t &chunk = m_shared.slots[chunk_of(m_shared, place)];
@@ -148,9 +155,15 @@ void receive_queue::destroy(bool reuse)
 // How many bytes of it are memory that may be written now.
 uint32_t receive_queue::usable_bytes(receive_slot &posted)
 {
-    memory_list memory;
-    return receive_memory(m_owner.seg.base(), m_shared, posted, memory) ? posted.total :
-                                                                          0;
+    for (uint32_t i = 0; i < posted.num_sge; ++i) {
+        const shared_sge &sge = posted.sge()[i];
+        if ((sge.length != 0) &&
+            (find_local_memory(m_owner.seg.base(), sge.lkey, m_shared.pd,
+                               IBV_ACCESS_LOCAL_WRITE, sge.addr, sge.length) == 0)) {
+            return 0;
+        }
+    }
+    return posted.total;
 }
 
 int receive_queue::post(ibv_recv_wr *wr, ibv_recv_wr **bad)
@@ -213,8 +226,12 @@ void receive_queue::finish(completion &entry, const char *payload, bool keep)
     if (entry.bounce != carried) {
         done.claimer.store(0, std::memory_order_relaxed);
     }
-    std::lock_guard lock(m_mutex);
-    m_free.push_back(entry.slot);
+    if (m_shared.cq != 0) {
+        m_freed.push(entry.slot);
+    } else {
+        std::lock_guard lock(m_freeing);
+        m_freed.push(entry.slot);
+    }
 }
 
 // Under both locks: slots that are nowhere, or in the hands of a dead process.
@@ -232,6 +249,7 @@ receive_queue::lost_slots(const std::function<void(slot_set &)> &list_delivered)
         return found->second;
     };
     slot_set lost;
+    m_freed.drain(m_free);
     for (uint32_t index = 0; index < m_slots; ++index) {
         if (!alive(slot(index)->claimer.load(std::memory_order_relaxed))) {
             lost.insert(index);
@@ -263,7 +281,7 @@ void receive_queue::reclaim(const std::function<void(slot_set &)> &list_delivere
     }
     segment_layout *base = m_owner.seg.base();
     uint32_t *fifo       = fifo_of(base, m_shared);
-    m_shared.lock.lock(m_owner.token());
+    lock_queue(m_owner.token(), base, m_shared);
     uint32_t tail = m_shared.tail.load(std::memory_order_relaxed);
     for (uint32_t index : lost_slots(list_delivered)) {
         receive_slot &lost = *slot(index);
@@ -279,7 +297,7 @@ void receive_queue::reclaim(const std::function<void(slot_set &)> &list_delivere
         m_shared.tail.store(tail, std::memory_order_release);
         SOFTRDMA_LOG(debug, "receive %u is posted again: its sender died", index);
     }
-    m_shared.lock.unlock();
+    unlock_queue(base, m_shared);
 }
 
 bool receive_queue::take(completion &entry)
@@ -296,12 +314,13 @@ bool receive_queue::take(completion &entry)
 void receive_queue::reset()
 {
     std::lock_guard lock(m_mutex);
-    m_shared.lock.lock(m_owner.token());
+    segment_layout *base = m_owner.seg.base();
+    lock_queue(m_owner.token(), base, m_shared);
     m_shared.head.store(0, std::memory_order_relaxed);
     m_shared.tail.store(0, std::memory_order_relaxed);
     m_shared.tail_seen = 0;
-    m_vouching.start(m_shared, m_owner.seg.base()->memory_epoch.load());
-    m_shared.lock.unlock();
+    m_vouching.start(m_shared, base->memory_epoch.load());
+    unlock_queue(base, m_shared);
     free_everything();
 }
 

@@ -15,6 +15,7 @@
 #pragma once
 
 #include "brief_lock.h"
+#include "freed_slots.h"
 #include "layout.h"
 #include "transfer.h"
 #include "vouching.h"
@@ -29,6 +30,10 @@
 namespace softrdma {
 
 class process;
+
+// The lock of its claimers.
+void lock_queue(owner_token me, segment_layout *where, rq_shared &queue);
+void unlock_queue(segment_layout *where, rq_shared &queue);
 
 struct claimed_receive {
     receive_slot *slot = nullptr;
@@ -54,8 +59,8 @@ public:
                   uint64_t bytes);
     ~carried_claim()
     {
-        if (m_result == result::taken) {
-            m_queue.lock.unlock();
+        if (m_locked) {
+            unlock_queue(m_where, m_queue);
         }
     }
     carried_claim(const carried_claim &)            = delete;
@@ -77,9 +82,18 @@ public:
         return m_limit_reached;
     }
 
+    // If the queue's lock is that of completion queue `cq`, leaves it to the caller.
+    bool hand_over(uint32_t cq)
+    {
+        m_locked = m_locked && (m_queue.cq != cq);
+        return !m_locked;
+    }
+
 private:
+    segment_layout *m_where;
     rq_shared &m_queue;
     result m_result;
+    bool m_locked        = true;
     uint32_t m_index     = 0;
     bool m_limit_reached = false;
 };
@@ -104,8 +118,10 @@ public:
     {
     }
 
-    // For `depth` receives of up to `sges` elements. False when device memory is exhausted.
-    bool create(uint32_t pd, uint32_t depth, uint32_t sges, uint32_t bounces);
+    // For `depth` receives of up to `sges` elements. All of its completions go to completion queue `cq`, or, if
+    // that is 0, to several. False when device memory is exhausted.
+    bool
+    create(uint32_t pd, uint32_t depth, uint32_t sges, uint32_t bounces, uint32_t cq);
 
     // Nobody may be executing toward this process any more. `reuse` false sets the memory aside.
     void destroy(bool reuse);
@@ -150,8 +166,9 @@ private:
     bool add_slots(uint32_t wanted);
 
     // Slots that are posted, or whose completion was not polled.
-    uint32_t used() const
+    uint32_t used()
     {
+        m_freed.drain(m_free);
         return m_slots - static_cast<uint32_t>(m_free.size());
     }
 
@@ -163,6 +180,8 @@ private:
     brief_lock m_mutex;
     vouching m_vouching;
     std::vector<uint32_t> m_free; // last in, first out
+    freed_slots m_freed; // to be added to it
+    brief_lock m_freeing; // pushing there, when several completion queues do
 };
 
 } // namespace softrdma

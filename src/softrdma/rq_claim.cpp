@@ -3,6 +3,8 @@
 // The side of a receive queue that initiators see, in whichever process they run.
 #include "rq.h"
 
+#include "cq.h"
+#include "keys.h"
 #include "mr.h"
 #include "rq_slots.h"
 
@@ -39,6 +41,21 @@ bool advance(rq_shared &queue, uint32_t head)
 
 } // namespace
 
+void lock_queue(owner_token me, segment_layout *where, rq_shared &queue)
+{
+    if (queue.cq != 0) {
+        lock_completions(me, where, where->cqs[queue.cq]);
+    } else {
+        queue.lock.lock(me);
+    }
+}
+
+void unlock_queue(segment_layout *where, rq_shared &queue)
+{
+    shared_lock &lock = (queue.cq != 0) ? where->cqs[queue.cq].lock : queue.lock;
+    lock.unlock();
+}
+
 bool claim_receive(owner_token me, segment_layout *where, rq_shared &queue,
                    claimed_receive &result)
 {
@@ -48,10 +65,10 @@ bool claim_receive(owner_token me, segment_layout *where, rq_shared &queue,
         return false;
     }
 
-    queue.lock.lock(me);
+    lock_queue(me, where, queue);
     uint32_t head = queue.head.load(std::memory_order_relaxed);
     if (!any_posted(queue, head)) {
-        queue.lock.unlock();
+        unlock_queue(where, queue);
         return false;
     }
     result.index = fifo_of(where, queue)[head & (queue.capacity - 1)];
@@ -60,27 +77,25 @@ bool claim_receive(owner_token me, segment_layout *where, rq_shared &queue,
     result.slot->bounce = 0;
     result.slot->claimer.store(me, std::memory_order_relaxed);
     result.limit_reached = advance(queue, head);
-    queue.lock.unlock();
+    unlock_queue(where, queue);
     return true;
 }
 
 carried_claim::carried_claim(owner_token me, segment_layout *where, rq_shared &queue,
                              uint64_t bytes) :
-    m_queue(queue)
+    m_where(where), m_queue(queue)
 {
-    // Vouched for is what was posted before, so the receive comes first.
-    queue.lock.lock(me);
+    lock_queue(me, where, queue);
     uint32_t head = queue.head.load(std::memory_order_relaxed);
     if (!any_posted(queue, head)) {
         m_result = result::empty;
-        queue.lock.unlock();
         return;
     }
+    // Only now: what is vouched for is what was posted before.
     uint32_t epoch = queue.vouched.epoch.load(std::memory_order_acquire);
     if ((epoch != where->memory_epoch.load(std::memory_order_relaxed)) ||
         (bytes > queue.vouched.bytes.load(std::memory_order_relaxed))) {
         m_result = result::look_closer;
-        queue.lock.unlock();
         return;
     }
     m_result        = result::taken;

@@ -19,7 +19,8 @@ inline uint32_t chunk_of(const rq_shared &queue, uint32_t &index)
     return chunk;
 }
 
-inline receive_slot *slot_at(segment_layout *where, const rq_shared &queue, uint32_t index)
+inline receive_slot *
+slot_at(segment_layout *where, const rq_shared &queue, uint32_t index)
 {
     uint64_t chunk = queue.slots[chunk_of(queue, index)];
     return at_offset<receive_slot>(where, chunk + uint64_t(index) * queue.slot_bytes);

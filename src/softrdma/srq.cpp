@@ -39,7 +39,7 @@ shared_receive_queue::create(process &owner, ibv_pd *pd, ibv_srq_init_attr &attr
     created->handle      = index;
     created->m_max_sge   = std::max(attr.attr.max_sge, 1u);
     if (!created->m_receives.create(pd->handle, attr.attr.max_wr, created->m_max_sge,
-                                    limits::srq_bounces)) {
+                                    limits::srq_bounces, 0)) {
         owner.srqs.erase(index);
         errno = ENOMEM;
         return nullptr;

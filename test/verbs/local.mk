@@ -36,6 +36,7 @@ test_verbs_softrdma_test_SOURCES = \
 	test/verbs/serve.cpp \
 	test/verbs/site.cpp \
 	test/verbs/site.hpp \
+	test/verbs/small_message_test.cpp \
 	test/verbs/srq_test.cpp \
 	test/verbs/verbs_api.cpp \
 	test/verbs/verbs_api.hpp \
