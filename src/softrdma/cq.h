@@ -129,6 +129,9 @@ private:
                head + 1;
     }
 
+    // The producers' lock; what a producer that died with it had done is in the ring.
+    void lock_ring();
+
     bool next(completion &entry);
     void before_poll();
     bool next_withheld();

@@ -27,6 +27,14 @@ void repair(segment_layout *where, cq_shared &cq)
     }
 }
 
+// Every holder of the lock finds the ring whole, whoever died with it.
+void lock_queue(process &me, segment_layout *where, cq_shared &cq)
+{
+    if (cq.lock.lock(me.token()) && (cq.valid.load(std::memory_order_relaxed) != 0)) {
+        repair(where, cq);
+    }
+}
+
 bool has_room(cq_shared &cq)
 {
     if (cq.tail - cq.head_seen < cq.capacity) {
@@ -74,9 +82,7 @@ void push_completion(process &me, peer &to, uint32_t index, const completion &da
     int fd        = -1;
     uint64_t channel, cookie;
 
-    if (cq.lock.lock(me.token()) && (cq.valid.load(std::memory_order_relaxed) != 0)) {
-        repair(to.segment, cq);
-    }
+    lock_queue(me, to.segment, cq);
     if (cq.valid.load(std::memory_order_relaxed) == 0) {
         cq.lock.unlock();
         return;
@@ -109,11 +115,14 @@ void push_completion(process &me, peer &to, uint32_t index, const completion &da
     }
 }
 
+void completion_queue::lock_ring()
+{
+    lock_queue(m_owner, m_owner.seg.base(), m_shared);
+}
+
 void completion_queue::list_receives(std::vector<completion> &result)
 {
-    if (m_shared.lock.lock(m_owner.token())) {
-        repair(m_owner.seg.base(), m_shared);
-    }
+    lock_ring();
     const softrdma::cqe *ring = ring_of(m_owner.seg.base(), m_shared);
     for (uint32_t i = m_shared.head.load(); i != m_shared.tail; ++i) {
         const completion &entry = ring[i & (m_shared.capacity - 1)].data;
@@ -127,7 +136,7 @@ void completion_queue::list_receives(std::vector<completion> &result)
 
 void completion_queue::announce_withheld()
 {
-    m_shared.lock.lock(m_owner.token());
+    lock_ring();
     bool fire = (m_shared.head.load() != m_shared.tail) &&
                 (m_shared.armed.exchange(cq_not_armed, std::memory_order_relaxed) !=
                  cq_not_armed);
@@ -140,9 +149,9 @@ void completion_queue::announce_withheld()
 
 void completion_queue::wake_if_any()
 {
-    m_shared.lock.lock(m_owner.token());
-    bool any = (m_shared.head.load() != m_shared.tail) &&
-               (m_shared.armed.load(std::memory_order_relaxed) == cq_not_armed);
+    lock_ring();
+    // It may have died before it took the request for an event, or after: one too many does no harm.
+    bool any = m_shared.head.load() != m_shared.tail;
     m_shared.lock.unlock();
     if (any && (m_shared.notify_fd >= 0)) {
         send_event(m_owner.self(), m_shared, m_shared.notify_fd, m_shared.channel,

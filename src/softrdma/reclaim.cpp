@@ -40,6 +40,9 @@ void reclaim_from_dead(process &me)
             qp->receives().reclaim(of_qps[qp->index]);
         }
     }
+    for (const auto &qp : me.qps.snapshot()) {
+        qp->flush_late_receives();
+    }
     for (const auto &cq : cqs) {
         cq->wake_if_any();
     }

@@ -68,9 +68,9 @@ bool claim_receive(owner_token me, segment_layout *where, rq_shared &queue,
 
     uint32_t limit = queue.limit.load(std::memory_order_relaxed);
     if ((limit != 0) && (tail - head - 1 < limit)) {
-        queue.limit.store(0, std::memory_order_relaxed);
-        queue.limit_reached.store(1, std::memory_order_release);
-        result.limit_reached = true;
+        result.limit_reached = queue.limit_reached.exchange(1,
+                                                            std::memory_order_release) ==
+                               0;
     }
     queue.lock.unlock();
     return true;

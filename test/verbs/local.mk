@@ -6,6 +6,9 @@ TESTS          += test/verbs/softrdma_test test/verbs/crash.sh test/verbs/device
 	test/verbs/ucx.sh
 
 test_verbs_softrdma_test_SOURCES = \
+	test/verbs/abandon.cpp \
+	test/verbs/abandon.hpp \
+	test/verbs/abandon_test.cpp \
 	test/verbs/address_test.cpp \
 	test/verbs/connected.hpp \
 	test/verbs/counter_test.cpp \
