@@ -11,6 +11,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace softrdma {
@@ -57,7 +58,8 @@ bool peer::notify(int fd, uint64_t identity, uint64_t cookie)
         found = m_channels.end();
     }
     if (found == m_channels.end()) {
-        int opened = open_remote(pid, fd, O_WRONLY | O_NONBLOCK);
+        // For reading, too: writing into a pipe that nobody could read from any more is a SIGPIPE.
+        int opened = open_remote(pid, fd, O_RDWR | O_NONBLOCK);
         if (opened < 0) {
             SOFTRDMA_LOG(debug, "event channel %d of process %d: %s", fd, pid,
                          strerror(errno));
@@ -134,6 +136,12 @@ peer *peer_table::attach(uint32_t slot, uint64_t generation)
         }
         return nullptr;
     }
+    struct stat info;
+    if ((fstat(fd, &info) != 0) ||
+        (info.st_size != static_cast<off_t>(limits::segment_bytes))) {
+        close(fd);
+        return nullptr; // another program runs in that process now
+    }
     void *base = mmap(nullptr, limits::segment_bytes, PROT_READ | PROT_WRITE,
                       MAP_SHARED | MAP_NORESERVE, fd, 0);
     int failed = errno;
@@ -154,7 +162,9 @@ peer *peer_table::attach(uint32_t slot, uint64_t generation)
     peer *found = new peer(segment, slot, generation, pid, false);
     m_peers[slot].store(found, std::memory_order_release);
     SOFTRDMA_LOG(debug, "attached to process %d in slot %u", pid, slot);
-    m_owner.watch_peer(*found);
+    if (!m_owner.background.watch(slot, generation, pid)) {
+        found->dead.store(true, std::memory_order_release);
+    }
     uint32_t own = m_owner.reg.own_slot();
     segment->visitors[own / 64].fetch_or(uint64_t{1} << (own % 64),
                                          std::memory_order_release);

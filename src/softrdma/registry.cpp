@@ -84,17 +84,23 @@ uint64_t process_start_time(pid_t pid)
     }
 
     // "pid (name) state ppid ...": the name may hold anything, so start behind its last ')'. State is
-    // field 3, the start time field 22.
+    // field 3, the number of threads field 20, the start time field 22.
     text[length]      = '\0';
     const char *field = strrchr(text, ')');
-    if ((field == nullptr) || (field[1] == '\0') ||
-        (strchr("ZXx", field[2]) != nullptr)) {
+    if ((field == nullptr) || (field[1] == '\0')) {
         return 0;
     }
+    char state       = field[2];
+    uint64_t threads = 0;
     for (int i = 2; (i < 22) && (field != nullptr); ++i) {
         field = strchr(field + 1, ' ');
+        if ((i + 1 == 20) && (field != nullptr)) {
+            threads = strtoull(field, nullptr, 10);
+        }
     }
-    return (field == nullptr) ? 0 : strtoull(field, nullptr, 10);
+    // Its main thread may have ended before others: then it says zombie, too.
+    bool over = (state == 'X') || (state == 'x') || ((state == 'Z') && (threads <= 1));
+    return (over || (field == nullptr)) ? 0 : strtoull(field, nullptr, 10);
 }
 
 registry::~registry()
@@ -263,7 +269,9 @@ bool registry::alive(uint32_t index, uint64_t generation)
         return false;
     }
     uint64_t started = process_start_time(entry.pid.load(std::memory_order_acquire));
-    return (started != 0) && (started == entry.start_time);
+    // Looked at twice: what was read in between may be of a process that takes the slot of a dead one.
+    return (started != 0) && (started == entry.start_time) &&
+           (entry.holder.load(std::memory_order_acquire) == generation);
 }
 
 bool registry::alive(owner_token token)

@@ -104,7 +104,7 @@ private:
     std::atomic<bool> m_released{false};
 };
 
-// Kernel start time of a process, 0 when it does not exist or is a zombie.
+// Kernel start time of a process, 0 when it does not exist or none of its threads runs any more.
 uint64_t process_start_time(pid_t pid);
 
 } // namespace softrdma

@@ -13,6 +13,7 @@ test_verbs_softrdma_test_SOURCES = \
 	test/verbs/connected.hpp \
 	test/verbs/counter_test.cpp \
 	test/verbs/datagram_test.cpp \
+	test/verbs/death_test.cpp \
 	test/verbs/endpoint.cpp \
 	test/verbs/endpoint.hpp \
 	test/verbs/event_test.cpp \
