@@ -5,6 +5,7 @@
 #include "log.h"
 #include "process.h"
 #include "reclaim.h"
+#include "resource_limit.h"
 
 #include <cerrno>
 #include <cstdio>
@@ -22,6 +23,21 @@ int open_remote(pid_t pid, int fd, int flags)
     char path[64];
     snprintf(path, sizeof(path), "/proc/%d/fd/%d", pid, fd);
     return open(path, flags | O_CLOEXEC);
+}
+
+// Why a descriptor of that process could not be opened, unless it is because it is gone.
+void report_unreachable(pid_t pid, int failure)
+{
+    if ((failure == EACCES) || (failure == EPERM)) {
+        SOFTRDMA_LOG_ONCE(
+                error,
+                "process %d cannot be reached: /proc/%d/fd: %s (it must run as the same "
+                "user and be dumpable)",
+                pid, pid, strerror(failure));
+    } else if ((failure != ENOENT) && (failure != ESRCH)) {
+        SOFTRDMA_LOG_ONCE(error, "process %d cannot be reached: %s", pid,
+                          describe_failure(failure).c_str());
+    }
 }
 
 } // namespace
@@ -61,8 +77,7 @@ bool peer::notify(int fd, uint64_t identity, uint64_t cookie)
         // For reading, too: writing into a pipe that nobody could read from any more is a SIGPIPE.
         int opened = open_remote(pid, fd, O_RDWR | O_NONBLOCK);
         if (opened < 0) {
-            SOFTRDMA_LOG(debug, "event channel %d of process %d: %s", fd, pid,
-                         strerror(errno));
+            report_unreachable(pid, errno);
             return false;
         }
         found = m_channels.emplace(fd, channel{opened, identity}).first;
@@ -127,13 +142,7 @@ peer *peer_table::attach(uint32_t slot, uint64_t generation)
 
     int fd = open_remote(pid, entry.segment_fd, O_RDWR);
     if (fd < 0) {
-        if ((errno == EACCES) || (errno == EPERM)) {
-            SOFTRDMA_LOG_ONCE(
-                    error,
-                    "process %d cannot be reached: /proc/%d/fd: %s (it must run as the "
-                    "same user and be dumpable)",
-                    pid, pid, strerror(errno));
-        }
+        report_unreachable(pid, errno);
         return nullptr;
     }
     struct stat info;
@@ -147,8 +156,11 @@ peer *peer_table::attach(uint32_t slot, uint64_t generation)
     int failed = errno;
     close(fd);
     if (base == MAP_FAILED) {
-        SOFTRDMA_LOG_ONCE(error, "device memory of process %d cannot be mapped: %s", pid,
-                          strerror(failed));
+        SOFTRDMA_LOG_ONCE(
+                error,
+                "process %d cannot be reached: mapping 4 GiB of its device memory: "
+                "%s",
+                pid, describe_failure(failed).c_str());
         return nullptr;
     }
     madvise(base, limits::segment_bytes, MADV_DONTFORK);

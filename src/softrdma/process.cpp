@@ -127,7 +127,16 @@ bool process::start(std::string &error)
     for (uint32_t device = 0; device < config.devices; ++device) {
         reg.shape(reg.own_slot(), device, config.fabric);
     }
-    reg.publish(seg.fd(), background.doorbell_fd(), config.devices);
+    link_layer link = config.ethernet ? link_layer::ethernet : link_layer::infiniband;
+    reg.publish(seg.fd(), background.doorbell_fd(), config.devices, link);
+    pid_t stranger = reg.differently_linked(link);
+    if (stranger != 0) {
+        SOFTRDMA_LOG(warn,
+                     "SOFTRDMA_LINK is %s here and %s in process %d of domain '%s': they "
+                     "cannot connect",
+                     config.ethernet ? "eth" : "ib", config.ethernet ? "ib" : "eth",
+                     stranger, config.domain.c_str());
+    }
     execution_guard guard(reg, reg.own_slot());
     m_self = peers.find(reg.own_slot());
     for (const fault &wanted : config.faults) {

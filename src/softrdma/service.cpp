@@ -5,6 +5,7 @@
 #include "log.h"
 #include "process.h"
 #include "qp.h"
+#include "resource_limit.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -65,7 +66,7 @@ bool service::open(std::string &error)
     if ((pipe2(m_doorbell, O_CLOEXEC | O_NONBLOCK) != 0) || (m_epoll < 0) ||
         (m_timer < 0) || !add_to_epoll(m_epoll, m_doorbell[0], doorbell_key) ||
         !add_to_epoll(m_epoll, m_timer, timer_key)) {
-        error = std::string("service descriptors: ") + strerror(errno);
+        error = "service descriptors: " + describe_failure(errno);
         return false;
     }
     return true;
@@ -108,7 +109,7 @@ bool service::watch(uint32_t slot, uint64_t generation, pid_t pid)
         }
         if ((fd < 0) || !add_to_epoll(m_epoll, fd, key, EPOLLONESHOT)) {
             SOFTRDMA_LOG_ONCE(error, "the death of process %d will not be noticed: %s",
-                              pid, strerror(errno));
+                              pid, describe_failure(errno).c_str());
             if (fd >= 0) {
                 close(fd);
             }

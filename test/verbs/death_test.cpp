@@ -6,10 +6,12 @@
 #include "abandon.hpp"
 #include "connected.hpp"
 #include "site.hpp"
+#include "softrdma/registry.h"
 
 #include <csignal>
 #include <fstream>
 #include <string>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -92,6 +94,59 @@ BOOST_AUTO_TEST_CASE(process_whose_main_thread_ended_is_alive)
         pause();
     });
     BOOST_TEST(slot_of(get<uint32_t>(second.socket)) != taken);
+}
+
+BOOST_AUTO_TEST_CASE(who_cannot_look_takes_nobody_for_dead)
+{
+    rlimit before{}, none{};
+    BOOST_REQUIRE_EQUAL(getrlimit(RLIMIT_NOFILE, &before), 0);
+    none.rlim_max = before.rlim_max;
+    BOOST_REQUIRE_EQUAL(setrlimit(RLIMIT_NOFILE, &none), 0);
+    uint64_t started = softrdma::process_start_time(getpid());
+    BOOST_REQUIRE_EQUAL(setrlimit(RLIMIT_NOFILE, &before), 0);
+    BOOST_TEST(started == softrdma::unknown_start);
+    BOOST_TEST(softrdma::process_start_time(getpid()) < softrdma::unknown_start);
+    BOOST_TEST(softrdma::process_start_time(getpid()) != 0u);
+    pid_t gone = fork();
+    if (gone == 0) {
+        _exit(0);
+    }
+    siginfo_t info;
+    BOOST_TEST(waitid(P_PID, static_cast<id_t>(gone), &info, WEXITED | WNOWAIT) == 0);
+    BOOST_TEST(softrdma::process_start_time(gone) == 0u); // a zombie
+    BOOST_TEST(waitpid(gone, nullptr, 0) == gone);
+    BOOST_TEST(softrdma::process_start_time(gone) == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(peer_beyond_the_last_descriptor_is_named)
+{
+    if (!where_we_are().soft) {
+        return;
+    }
+    child lacking([](int socket) {
+        endpoint self;
+        servant other;
+        if ((self.connect(other.where()) != 0) ||
+            (other.connect(self.own_address()) != 0)) {
+            return;
+        }
+        dup2(socket, STDERR_FILENO);
+        rlimit limit{};
+        getrlimit(RLIMIT_NOFILE, &limit);
+        limit.rlim_cur = 0;
+        setrlimit(RLIMIT_NOFILE, &limit);
+        dprintf(socket, "%d\n", self.send(8) + self.wait_status() + self.wait_status(0));
+    });
+    shutdown(lacking.socket, SHUT_WR);
+    std::string said;
+    char next;
+    while (read(lacking.socket, &next, 1) == 1) {
+        said += next;
+    }
+    size_t first = said.find("cannot be reached: Too many open files (ulimit -n is 0)");
+    BOOST_TEST(first != std::string::npos, said);
+    BOOST_TEST(said.find("cannot be reached", first + 10) == std::string::npos, said);
+    BOOST_TEST(said.ends_with("11\n"), said); // IBV_WC_RETRY_EXC_ERR, and nothing else
 }
 
 BOOST_AUTO_TEST_CASE(waking_a_dead_peer_is_no_signal)
