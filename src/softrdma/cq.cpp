@@ -157,7 +157,7 @@ bool completion_queue::next_withheld()
         return false;
     }
     uint32_t head = m_shared.head.load(std::memory_order_relaxed);
-    m_shared.lock.lock(m_owner.token());
+    lock_ring();
     uint32_t tail = m_shared.tail;
     m_shared.lock.unlock();
     uint64_t now = now_ns();
@@ -292,7 +292,7 @@ void completion_queue::end_poll()
 
 void completion_queue::arm(bool solicited_only)
 {
-    m_shared.lock.lock(m_owner.token());
+    lock_ring();
     // A request for any completion is not weakened by a later one for solicited ones.
     if (!solicited_only) {
         m_shared.armed.store(cq_armed_any, std::memory_order_relaxed);
@@ -318,7 +318,7 @@ int completion_queue::resize(uint32_t wanted)
         return ENOMEM;
     }
 
-    m_shared.lock.lock(m_owner.token());
+    lock_ring();
     uint32_t head     = m_shared.head.load(std::memory_order_relaxed);
     uint64_t previous = m_shared.ring;
     uint32_t old_size = m_shared.capacity;
@@ -350,7 +350,7 @@ int completion_queue::resize(uint32_t wanted)
 void completion_queue::purge(const queue_pair &qp)
 {
     std::lock_guard poll_lock(m_mutex);
-    m_shared.lock.lock(m_owner.token());
+    lock_ring();
     auto *ring = at_offset<softrdma::cqe>(m_owner.seg.base(), m_shared.ring);
     for (uint32_t i = m_shared.head.load(); i != m_shared.tail; ++i) {
         softrdma::cqe &place = ring[i & (m_shared.capacity - 1)];
@@ -406,7 +406,7 @@ int completion_queue::destroy()
     wait_acknowledged(mutex, cond, comp_events_completed, events.comp_fetched);
     wait_acknowledged(mutex, cond, async_events_completed, events.async_fetched);
 
-    m_shared.lock.lock(m_owner.token());
+    lock_ring();
     m_shared.valid.store(0, std::memory_order_seq_cst);
     m_shared.lock.unlock();
     if (quiesce(m_owner.reg, m_owner.reg.own_slot())) {

@@ -165,6 +165,9 @@ private:
                head + 1;
     }
 
+    // The producers' lock; what a producer that died with it had done is in the ring.
+    void lock_ring();
+
     bool next(completion &entry);
     void finish(completion &entry, const char *payload);
     void before_poll()

@@ -129,6 +129,11 @@ void push_completion(process &me, peer &to, uint32_t index, const completion &en
     }
 }
 
+void completion_queue::lock_ring()
+{
+    lock_completions(m_owner.token(), m_owner.seg.base(), m_shared);
+}
+
 void completion_queue::list_receives(queue_kind kind, uint32_t queue,
                                      std::unordered_set<uint32_t> &slots) const
 {
@@ -143,7 +148,7 @@ void completion_queue::list_receives(queue_kind kind, uint32_t queue,
 
 void completion_queue::announce_withheld()
 {
-    m_shared.lock.lock(m_owner.token());
+    lock_ring();
     bool fire = (m_shared.head.load() != m_shared.tail) &&
                 (m_shared.armed.exchange(cq_not_armed, std::memory_order_relaxed) !=
                  cq_not_armed);
@@ -156,9 +161,9 @@ void completion_queue::announce_withheld()
 
 void completion_queue::wake_if_any()
 {
-    m_shared.lock.lock(m_owner.token());
-    bool any = (m_shared.head.load() != m_shared.tail) &&
-               (m_shared.armed.load(std::memory_order_relaxed) == cq_not_armed);
+    lock_ring();
+    // It may have died before it took the request for an event, or after: one too many does no harm.
+    bool any = m_shared.head.load() != m_shared.tail;
     m_shared.lock.unlock();
     if (any && (m_shared.notify_fd >= 0)) {
         send_event(m_owner.self(), m_shared, m_shared.notify_fd, m_shared.channel,

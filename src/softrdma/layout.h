@@ -26,6 +26,12 @@ struct alignas(64) guard_record {
     std::atomic<uint64_t> word;
 };
 
+enum class link_layer : uint32_t {
+    unknown,
+    infiniband,
+    ethernet
+};
+
 struct alignas(64) process_entry {
     std::atomic<uint64_t>
             generation; // of the device to be found here, 0 when there is none
@@ -36,6 +42,7 @@ struct alignas(64) process_entry {
     int32_t doorbell_fd;
     uint32_t devices;
     uint64_t start_time; // tells a reused pid
+    link_layer link;
 };
 
 struct registry_layout {

@@ -52,7 +52,6 @@ src_softrdma_libsoftrdma_la_SOURCES = \
 	src/softrdma/faults.h \
 	src/softrdma/freed_slots.h \
 	src/softrdma/guard.cpp \
-	src/softrdma/file_limit.h \
 	src/softrdma/guard.h \
 	src/softrdma/id_table.h \
 	src/softrdma/interpose.cpp \
@@ -93,6 +92,7 @@ src_softrdma_libsoftrdma_la_SOURCES = \
 	src/softrdma/reclaim.h \
 	src/softrdma/registry.cpp \
 	src/softrdma/registry.h \
+	src/softrdma/resource_limit.h \
 	src/softrdma/rq.cpp \
 	src/softrdma/rq.h \
 	src/softrdma/rq_claim.cpp \

@@ -5,12 +5,14 @@
 #include "log.h"
 #include "process.h"
 #include "reclaim.h"
+#include "resource_limit.h"
 
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace softrdma {
@@ -21,6 +23,21 @@ int open_remote(pid_t pid, int fd, int flags)
     char path[64];
     snprintf(path, sizeof(path), "/proc/%d/fd/%d", pid, fd);
     return open(path, flags | O_CLOEXEC);
+}
+
+// Why a descriptor of that process could not be opened, unless it is because it is gone.
+void report_unreachable(pid_t pid, int failure)
+{
+    if ((failure == EACCES) || (failure == EPERM)) {
+        SOFTRDMA_LOG_ONCE(
+                error,
+                "process %d cannot be reached: /proc/%d/fd: %s (it must run as the same "
+                "user and be dumpable)",
+                pid, pid, strerror(failure));
+    } else if ((failure != ENOENT) && (failure != ESRCH)) {
+        SOFTRDMA_LOG_ONCE(error, "process %d cannot be reached: %s", pid,
+                          describe_failure(failure).c_str());
+    }
 }
 
 } // namespace
@@ -57,10 +74,10 @@ bool peer::notify(int fd, uint64_t identity, uint64_t cookie)
         found = m_channels.end();
     }
     if (found == m_channels.end()) {
-        int opened = open_remote(pid, fd, O_WRONLY | O_NONBLOCK);
+        // For reading, too: writing into a pipe that nobody could read from any more is a SIGPIPE.
+        int opened = open_remote(pid, fd, O_RDWR | O_NONBLOCK);
         if (opened < 0) {
-            SOFTRDMA_LOG(debug, "event channel %d of process %d: %s", fd, pid,
-                         strerror(errno));
+            report_unreachable(pid, errno);
             return false;
         }
         found = m_channels.emplace(fd, channel{opened, identity}).first;
@@ -125,22 +142,25 @@ peer *peer_table::attach(uint32_t slot, uint64_t generation)
 
     int fd = open_remote(pid, entry.segment_fd, O_RDWR);
     if (fd < 0) {
-        if ((errno == EACCES) || (errno == EPERM)) {
-            SOFTRDMA_LOG_ONCE(
-                    error,
-                    "process %d cannot be reached: /proc/%d/fd: %s (it must run as the "
-                    "same user and be dumpable)",
-                    pid, pid, strerror(errno));
-        }
+        report_unreachable(pid, errno);
         return nullptr;
+    }
+    struct stat info;
+    if ((fstat(fd, &info) != 0) ||
+        (info.st_size != static_cast<off_t>(limits::segment_bytes))) {
+        close(fd);
+        return nullptr; // another program runs in that process now
     }
     void *base = mmap(nullptr, limits::segment_bytes, PROT_READ | PROT_WRITE,
                       MAP_SHARED | MAP_NORESERVE, fd, 0);
     int failed = errno;
     close(fd);
     if (base == MAP_FAILED) {
-        SOFTRDMA_LOG_ONCE(error, "device memory of process %d cannot be mapped: %s", pid,
-                          strerror(failed));
+        SOFTRDMA_LOG_ONCE(
+                error,
+                "process %d cannot be reached: mapping 4 GiB of its device memory: "
+                "%s",
+                pid, describe_failure(failed).c_str());
         return nullptr;
     }
     madvise(base, limits::segment_bytes, MADV_DONTFORK);
@@ -154,7 +174,9 @@ peer *peer_table::attach(uint32_t slot, uint64_t generation)
     peer *found = new peer(segment, slot, generation, pid, false);
     m_peers[slot].store(found, std::memory_order_release);
     SOFTRDMA_LOG(debug, "attached to process %d in slot %u", pid, slot);
-    m_owner.watch_peer(*found);
+    if (!m_owner.background.watch(slot, generation, pid)) {
+        found->dead.store(true, std::memory_order_release);
+    }
     uint32_t own = m_owner.reg.own_slot();
     segment->visitors[own / 64].fetch_or(uint64_t{1} << (own % 64),
                                          std::memory_order_release);

@@ -127,7 +127,16 @@ bool process::start(std::string &error)
     for (uint32_t device = 0; device < config.devices; ++device) {
         reg.shape(reg.own_slot(), device, config.fabric);
     }
-    reg.publish(seg.fd(), background.doorbell_fd(), config.devices);
+    link_layer link = config.ethernet ? link_layer::ethernet : link_layer::infiniband;
+    reg.publish(seg.fd(), background.doorbell_fd(), config.devices, link);
+    pid_t stranger = reg.differently_linked(link);
+    if (stranger != 0) {
+        SOFTRDMA_LOG(warn,
+                     "SOFTRDMA_LINK is %s here and %s in process %d of domain '%s': they "
+                     "cannot connect",
+                     config.ethernet ? "eth" : "ib", config.ethernet ? "ib" : "eth",
+                     stranger, config.domain.c_str());
+    }
     execution_guard guard(reg, reg.own_slot());
     m_self = peers.find(reg.own_slot());
     for (const fault &wanted : config.faults) {
@@ -153,19 +162,17 @@ void process::at_exit()
     }
 }
 
-// Attaches to those who attached here: so that their death is noticed also where nothing is sent back.
+// Watches those who attached here: so that their death is noticed also where nothing is sent back.
 void process::greet_visitors()
 {
     for (uint32_t word = 0; word < limits::processes / 64; ++word) {
         uint64_t bits = seg.base()->visitors[word].exchange(0, std::memory_order_acquire);
         for (; bits != 0; bits &= bits - 1) {
             uint32_t slot = word * 64 + static_cast<uint32_t>(std::countr_zero(bits));
-            bool gone     = false;
-            {
-                execution_guard guard(reg, slot);
-                gone = peers.find(slot) == nullptr;
-            }
-            if (gone) {
+            // Not by attaching: one that is dying cannot be attached to, but is not dead yet.
+            uint64_t holder = reg.entry(slot).holder.load(std::memory_order_acquire);
+            pid_t pid       = static_cast<pid_t>(reg.entry(slot).pid.load());
+            if (!background.watch(slot, holder, pid) || !reg.alive(slot, holder)) {
                 reclaim_from_dead(*this);
             }
         }
@@ -174,12 +181,22 @@ void process::greet_visitors()
 
 void process::handle_attention()
 {
-    if (!attention_wanted() || !m_attention_mutex.try_lock()) {
-        return;
+    // Who finds another thread at it leaves it to that one, which looks again when it is done.
+    while (attention_wanted()) {
+        std::unique_lock lock(m_attention_mutex, std::try_to_lock);
+        if (!lock.owns_lock()) {
+            return;
+        }
+        m_attention_seen.store(seg.base()->attention.load(std::memory_order_seq_cst),
+                               std::memory_order_relaxed);
+        look_at_everything();
+        lock.unlock();
+        std::atomic_thread_fence(std::memory_order_seq_cst);
     }
-    std::lock_guard lock(m_attention_mutex, std::adopt_lock);
-    m_attention_seen.store(seg.base()->attention.load(std::memory_order_seq_cst),
-                           std::memory_order_relaxed);
+}
+
+void process::look_at_everything()
+{
     greet_visitors();
     for (const auto &cq : cqs.snapshot()) {
         cq->check_overrun();

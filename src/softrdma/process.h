@@ -53,11 +53,6 @@ public:
         return *m_self;
     }
 
-    void watch_peer(peer &other)
-    {
-        background.watch(other);
-    }
-
     // Acts on what peers left in the segment: queue pairs in error, limits reached, overruns.
     void handle_attention();
 
@@ -95,6 +90,7 @@ private:
     process(const settings &config, uint64_t seed);
 
     bool start(std::string &error);
+    void look_at_everything();
     void greet_visitors();
     static void after_fork_in_child();
     static void at_exit();

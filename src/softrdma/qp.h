@@ -84,6 +84,9 @@ public:
     // Follows up what a peer reported: that it is there, or that it put the queue pair into the error state.
     void check_reports();
 
+    // Flushes what came back to the receive queue after it had been flushed.
+    void flush_late_receives();
+
     receive_queue &receives()
     {
         return m_receives;

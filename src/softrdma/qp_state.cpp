@@ -179,6 +179,14 @@ void queue_pair::flush_receives()
     }
 }
 
+void queue_pair::flush_late_receives()
+{
+    std::lock_guard lock(m_mutex);
+    if (m_open && m_error_handled) {
+        flush_receives();
+    }
+}
+
 void queue_pair::follow_remote_error()
 {
     if ((state() != IBV_QPS_ERR) || m_error_handled || !m_open) {

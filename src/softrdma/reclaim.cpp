@@ -37,6 +37,9 @@ void reclaim_from_dead(process &me)
             reclaim(qp->receives(), queue_kind::receive, qp->index);
         }
     }
+    for (const auto &qp : me.qps.snapshot()) {
+        qp->flush_late_receives();
+    }
     for (const auto &cq : cqs) {
         cq->wake_if_any();
     }

@@ -2,7 +2,7 @@
 #include "registry.h"
 
 #include "counters.h"
-#include "file_limit.h"
+#include "resource_limit.h"
 #include "log.h"
 
 #include <cerrno>
@@ -73,28 +73,35 @@ uint64_t process_start_time(pid_t pid)
     char path[64];
     char text[1024];
     snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) {
-        return 0;
+    int fd         = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t length = (fd < 0) ? -1 : read(fd, text, sizeof(text) - 1);
+    int failure    = errno;
+    if (fd >= 0) {
+        close(fd);
     }
-    ssize_t length = read(fd, text, sizeof(text) - 1);
-    close(fd);
     if (length <= 0) {
-        return 0;
+        bool gone = (length == 0) || (failure == ENOENT) || (failure == ESRCH);
+        return gone ? 0 : unknown_start;
     }
 
     // "pid (name) state ppid ...": the name may hold anything, so start behind its last ')'. State is
-    // field 3, the start time field 22.
+    // field 3, the number of threads field 20, the start time field 22.
     text[length]      = '\0';
     const char *field = strrchr(text, ')');
-    if ((field == nullptr) || (field[1] == '\0') ||
-        (strchr("ZXx", field[2]) != nullptr)) {
+    if ((field == nullptr) || (field[1] == '\0')) {
         return 0;
     }
+    char state       = field[2];
+    uint64_t threads = 0;
     for (int i = 2; (i < 22) && (field != nullptr); ++i) {
         field = strchr(field + 1, ' ');
+        if ((i + 1 == 20) && (field != nullptr)) {
+            threads = strtoull(field, nullptr, 10);
+        }
     }
-    return (field == nullptr) ? 0 : strtoull(field, nullptr, 10);
+    // Its main thread may have ended before others: then it says zombie, too.
+    bool over = (state == 'X') || (state == 'x') || ((state == 'Z') && (threads <= 1));
+    return (over || (field == nullptr)) ? 0 : strtoull(field, nullptr, 10);
 }
 
 registry::~registry()
@@ -132,14 +139,14 @@ std::optional<uint32_t> registry::post_order(uint32_t slot, const fault &wanted)
 
 bool registry::map(const std::string &name, bool create, std::string &error)
 {
-    auto fail = [&](const char *what) {
+    auto fail = [&](const std::string &what) {
         error = "registry /dev/shm" + name + ": " + what;
         return false;
     };
 
     m_fd = shm_open(name.c_str(), O_RDWR | O_CLOEXEC | (create ? O_CREAT : 0), 0600);
     if (m_fd < 0) {
-        return fail(strerror(errno));
+        return fail(describe_failure(errno));
     }
     struct stat info;
     if ((fstat(m_fd, &info) != 0) || (info.st_uid != getuid()) ||
@@ -149,14 +156,14 @@ bool registry::map(const std::string &name, bool create, std::string &error)
 
     file_lock lock(m_fd);
     if (fstat(m_fd, &info) != 0) {
-        return fail(strerror(errno));
+        return fail(describe_failure(errno));
     }
     bool fresh = create && (info.st_size == 0);
     if (fresh && !may_have_file_of(sizeof(registry_layout))) {
         return fail("is larger than ulimit -f allows");
     }
     if (fresh && (ftruncate(m_fd, sizeof(registry_layout)) != 0)) {
-        return fail(strerror(errno));
+        return fail(describe_failure(errno));
     }
     if (!fresh && (info.st_size != sizeof(registry_layout))) {
         return fail("has an unexpected size; remove it when no program uses the device");
@@ -164,12 +171,12 @@ bool registry::map(const std::string &name, bool create, std::string &error)
 
     // Memory that is not there when it is touched is a SIGBUS.
     if (create && (fallocate(m_fd, 0, 0, sizeof(registry_layout)) != 0)) {
-        return fail(strerror(errno));
+        return fail(describe_failure(errno));
     }
     void *base = mmap(nullptr, sizeof(registry_layout), PROT_READ | PROT_WRITE,
                       MAP_SHARED, m_fd, 0);
     if (base == MAP_FAILED) {
-        return fail(strerror(errno));
+        return fail(describe_failure(errno));
     }
     madvise(base, sizeof(registry_layout), MADV_DONTFORK);
     m_layout = static_cast<registry_layout *>(base);
@@ -187,11 +194,20 @@ bool registry::map(const std::string &name, bool create, std::string &error)
 
 bool registry::claim(std::string &error)
 {
+    uint64_t started = process_start_time(getpid());
+    if ((started == 0) || (started == unknown_start)) {
+        error = "/proc/" + std::to_string(getpid()) +
+                "/stat cannot be read: processes find each other in /proc, which must be "
+                "mounted";
+        return false;
+    }
     file_lock lock(m_fd);
     for (uint32_t i = 1; i < limits::processes; ++i) {
         process_entry &entry = m_layout->entries[i];
         uint32_t pid         = entry.pid.load(std::memory_order_relaxed);
-        if ((pid != 0) && (process_start_time(pid) == entry.start_time)) {
+        uint64_t its_start   = (pid != 0) ? process_start_time(pid) : 0;
+        if ((pid != 0) &&
+            ((its_start == entry.start_time) || (its_start == unknown_start))) {
             continue;
         }
         if (pid != 0) {
@@ -210,7 +226,7 @@ bool registry::claim(std::string &error)
         order_box &orders = m_layout->orders[i];
         orders.taken.store(orders.posted.load(std::memory_order_acquire),
                            std::memory_order_release);
-        entry.start_time = process_start_time(getpid());
+        entry.start_time = started;
         entry.pid.store(getpid(), std::memory_order_release);
         if (i > high_slot()) {
             m_layout->high_slot.store(i, std::memory_order_seq_cst);
@@ -235,13 +251,27 @@ void registry::shape(uint32_t slot, uint32_t device, const fabric_settings &sett
     }
 }
 
-void registry::publish(int segment_fd, int doorbell_fd, uint32_t devices)
+void registry::publish(int segment_fd, int doorbell_fd, uint32_t devices, link_layer link)
 {
     process_entry &entry = m_layout->entries[m_own];
     entry.segment_fd     = segment_fd;
     entry.doorbell_fd    = doorbell_fd;
     entry.devices        = devices;
+    entry.link           = link;
     entry.generation.store(m_generation, std::memory_order_seq_cst);
+}
+
+pid_t registry::differently_linked(link_layer link)
+{
+    for (uint32_t slot = 1; slot <= high_slot(); ++slot) {
+        process_entry &entry = m_layout->entries[slot];
+        uint64_t generation  = entry.generation.load(std::memory_order_acquire);
+        if ((generation != 0) && (entry.link != link) &&
+            (entry.link != link_layer::unknown) && alive(slot, generation)) {
+            return static_cast<pid_t>(entry.pid.load(std::memory_order_relaxed));
+        }
+    }
+    return 0;
 }
 
 void registry::release()
@@ -263,7 +293,10 @@ bool registry::alive(uint32_t index, uint64_t generation)
         return false;
     }
     uint64_t started = process_start_time(entry.pid.load(std::memory_order_acquire));
-    return (started != 0) && (started == entry.start_time);
+    // Looked at twice: what was read in between may be of a process that takes the slot of a dead one.
+    return ((started == unknown_start) ||
+            ((started != 0) && (started == entry.start_time))) &&
+           (entry.holder.load(std::memory_order_acquire) == generation);
 }
 
 bool registry::alive(owner_token token)

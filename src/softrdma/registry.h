@@ -34,7 +34,10 @@ public:
     std::optional<uint32_t> post_order(uint32_t slot, const fault &wanted);
 
     // Publishes the slot: from here on peers can find this process.
-    void publish(int segment_fd, int doorbell_fd, uint32_t devices);
+    void publish(int segment_fd, int doorbell_fd, uint32_t devices, link_layer link);
+
+    // A process that runs with another link layer than this one; 0 when there is none.
+    pid_t differently_linked(link_layer link);
 
     // Withdraws the device: peers see it as gone.
     void release();
@@ -104,7 +107,9 @@ private:
     std::atomic<bool> m_released{false};
 };
 
-// Kernel start time of a process, 0 when it does not exist or is a zombie.
+// Kernel start time of a process, 0 when it does not exist or none of its threads runs any more. Unknown when
+// this process cannot look, for want of a descriptor, say: then it must be taken for alive.
+inline constexpr uint64_t unknown_start = UINT64_MAX;
 uint64_t process_start_time(pid_t pid);
 
 } // namespace softrdma

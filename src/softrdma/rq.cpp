@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "rq.h"
 
-#include "log.h"
 #include "keys.h"
+#include "log.h"
 #include "process.h"
 #include "rq_slots.h"
 

@@ -22,7 +22,7 @@ bool any_posted(rq_shared &queue, uint32_t head)
 }
 
 // Under the lock: takes the oldest receive, at position `head`, out of the queue. True when that reached the
-// limit.
+// limit, which the owner lifts when it has been told.
 bool advance(rq_shared &queue, uint32_t head)
 {
     queue.head.store(head + 1, std::memory_order_release);
@@ -34,9 +34,7 @@ bool advance(rq_shared &queue, uint32_t head)
     if (queue.tail_seen - head - 1 >= limit) {
         return false;
     }
-    queue.limit.store(0, std::memory_order_relaxed);
-    queue.limit_reached.store(1, std::memory_order_release);
-    return true;
+    return queue.limit_reached.exchange(1, std::memory_order_release) == 0;
 }
 
 } // namespace

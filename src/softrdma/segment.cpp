@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "segment.h"
 
-#include "file_limit.h"
+#include "resource_limit.h"
 
 #include <bit>
 #include <cerrno>
-#include <cstring>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -40,15 +39,15 @@ bool segment::create(uint32_t slot, uint64_t generation, std::string &error)
     m_fd = memfd_create("softrdma", MFD_CLOEXEC);
     if ((m_fd < 0) || !may_have_file_of(limits::segment_bytes) ||
         (ftruncate(m_fd, limits::segment_bytes) != 0)) {
-        error = std::string("device memory of 4 GiB (unlimited by ulimit -f): ") +
-                strerror(errno);
+        error = "device memory of 4 GiB (unlimited by ulimit -f): " +
+                describe_failure(errno);
         return false;
     }
     void *base = mmap(nullptr, limits::segment_bytes, PROT_READ | PROT_WRITE,
                       MAP_SHARED | MAP_NORESERVE, m_fd, 0);
     if (base == MAP_FAILED) {
-        error = std::string("device memory: mapping 4 GiB of address space: ") +
-                strerror(errno);
+        error = "device memory: mapping 4 GiB of address space: " +
+                describe_failure(errno);
         return false;
     }
     // A child must not write into its parent's device, nor should it read it.

@@ -5,6 +5,7 @@
 #include "log.h"
 #include "process.h"
 #include "qp.h"
+#include "resource_limit.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -20,16 +21,16 @@
 namespace softrdma {
 namespace {
 
-// What an epoll entry stands for: 0 the doorbell, 1 the timer, else a peer (slot << 48 | generation).
+// What an epoll entry stands for: 0 the doorbell, 1 the timer, else a process (slot << 48 | generation).
 constexpr uint64_t doorbell_key = 0;
 constexpr uint64_t timer_key    = 1;
 
 // Retries are left to polling threads for so long: they are on a processor already.
 constexpr uint64_t head_start_ns = 50'000;
 
-uint64_t peer_key(const peer &other)
+uint64_t process_key(uint32_t slot, uint64_t generation)
 {
-    return (uint64_t{other.slot} << 48) | (other.generation & 0xffffffffffff);
+    return (uint64_t{slot} << 48) | (generation & 0xffffffffffff);
 }
 
 bool add_to_epoll(int epoll, int fd, uint64_t key, uint32_t extra = 0)
@@ -65,7 +66,7 @@ bool service::open(std::string &error)
     if ((pipe2(m_doorbell, O_CLOEXEC | O_NONBLOCK) != 0) || (m_epoll < 0) ||
         (m_timer < 0) || !add_to_epoll(m_epoll, m_doorbell[0], doorbell_key) ||
         !add_to_epoll(m_epoll, m_timer, timer_key)) {
-        error = std::string("service descriptors: ") + strerror(errno);
+        error = "service descriptors: " + describe_failure(errno);
         return false;
     }
     return true;
@@ -94,21 +95,43 @@ void service::start()
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
-void service::watch(peer &other)
+bool service::watch(uint32_t slot, uint64_t generation, pid_t pid)
 {
-    int fd = static_cast<int>(syscall(SYS_pidfd_open, other.pid, 0));
-    if (fd < 0) {
-        if (errno == ESRCH) {
-            other.dead.store(true, std::memory_order_release);
-        }
-        return;
-    }
+    uint64_t key = process_key(slot, generation);
     {
         std::lock_guard lock(m_mutex);
-        m_watched.emplace(peer_key(other), fd);
+        if (m_watched.contains(key)) {
+            return true;
+        }
+        int fd = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
+        if ((fd < 0) && (errno == ESRCH)) {
+            return false;
+        }
+        if ((fd < 0) || !add_to_epoll(m_epoll, fd, key, EPOLLONESHOT)) {
+            SOFTRDMA_LOG_ONCE(error, "the death of process %d will not be noticed: %s",
+                              pid, describe_failure(errno).c_str());
+            if (fd >= 0) {
+                close(fd);
+            }
+            return true;
+        }
+        m_watched.emplace(key, fd);
     }
-    add_to_epoll(m_epoll, fd, peer_key(other), EPOLLONESHOT);
     start();
+    return true;
+}
+
+void service::follow_death(uint64_t key)
+{
+    {
+        std::lock_guard lock(m_mutex);
+        auto found = m_watched.find(key);
+        if (found != m_watched.end()) {
+            close(found->second);
+            m_watched.erase(found);
+        }
+    }
+    m_owner.peers.mark_dead(static_cast<uint32_t>(key >> 48), key & 0xffffffffffff);
 }
 
 void service::add_waiting(std::shared_ptr<queue_pair> qp)
@@ -125,6 +148,8 @@ void service::add_waiting(std::shared_ptr<queue_pair> qp)
 void service::retry_at(uint64_t when)
 {
     when += head_start_ns;
+    // Either set_timer() sees the new deadline, or this sees that it is looking.
+    std::atomic_thread_fence(std::memory_order_seq_cst);
     if (when < m_armed.load(std::memory_order_relaxed)) {
         std::lock_guard lock(m_mutex);
         if (when < m_armed.load(std::memory_order_relaxed)) {
@@ -173,6 +198,8 @@ void service::set_timer()
 {
     uint64_t first = m_owner.faults.deadline();
     std::lock_guard lock(m_mutex);
+    m_armed.store(UINT64_MAX, std::memory_order_relaxed);
+    std::atomic_thread_fence(std::memory_order_seq_cst);
     for (const auto &qp : m_waiting) {
         uint64_t deadline = qp->deadline();
         if (deadline != UINT64_MAX) {
@@ -209,14 +236,7 @@ void service::run()
             } else if (key == timer_key) {
                 drain(m_timer);
             } else {
-                m_owner.peers.mark_dead(static_cast<uint32_t>(key >> 48),
-                                        key & 0xffffffffffff);
-                std::lock_guard lock(m_mutex);
-                auto found = m_watched.find(key);
-                if (found != m_watched.end()) {
-                    close(found->second);
-                    m_watched.erase(found);
-                }
+                follow_death(key);
             }
         }
         m_owner.faults.run();

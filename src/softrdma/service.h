@@ -13,12 +13,12 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <sys/types.h>
 #include <unordered_map>
 #include <vector>
 
 namespace softrdma {
 
-class peer;
 class process;
 class queue_pair;
 
@@ -45,8 +45,8 @@ public:
     // Makes it look at its timers again.
     void wake();
 
-    // Reports the peer's death to the peer table.
-    void watch(peer &other);
+    // Reports to the peer table when the process that holds the slot is dead. False when it is already.
+    bool watch(uint32_t slot, uint64_t generation, pid_t pid);
 
     // A queue pair whose send queue has to be looked at again at its deadline(); each change of that is
     // told to retry_at().
@@ -64,6 +64,7 @@ public:
 
 private:
     void run();
+    void follow_death(uint64_t key);
     void retry_due(uint64_t time);
     void set_timer();
     void arm(uint64_t when);
@@ -77,7 +78,7 @@ private:
     std::vector<std::shared_ptr<queue_pair>> m_waiting;
     std::atomic<uint32_t> m_waiting_count{0};
     std::atomic<uint64_t> m_armed{UINT64_MAX}; // when the timer fires
-    std::unordered_map<uint64_t, int> m_watched; // pidfds, by the key of their peer
+    std::unordered_map<uint64_t, int> m_watched; // pidfds, by key
 };
 
 } // namespace softrdma

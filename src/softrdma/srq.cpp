@@ -70,6 +70,7 @@ int shared_receive_queue::modify(const ibv_srq_attr &attr, int mask)
         return failure;
     }
     if ((mask & IBV_SRQ_LIMIT) != 0) {
+        check_limit(); // of the previous limit
         rq_shared &shared = m_receives.shared();
         shared.lock.lock(m_owner.token());
         shared.limit.store(attr.srq_limit, std::memory_order_relaxed);
@@ -103,7 +104,17 @@ int shared_receive_queue::destroy()
 
 void shared_receive_queue::check_limit()
 {
-    if (m_receives.shared().limit_reached.exchange(0, std::memory_order_acquire) != 0) {
+    rq_shared &shared = m_receives.shared();
+    if (shared.limit_reached.load(std::memory_order_acquire) == 0) {
+        return;
+    }
+    shared.lock.lock(m_owner.token());
+    bool reached = shared.limit_reached.exchange(0, std::memory_order_relaxed) != 0;
+    if (reached) {
+        shared.limit.store(0, std::memory_order_relaxed);
+    }
+    shared.lock.unlock();
+    if (reached) {
         device_context::from(context)->raise(IBV_EVENT_SRQ_LIMIT_REACHED, &m_events);
     }
 }

@@ -6,10 +6,14 @@ TESTS          += test/verbs/softrdma_test test/verbs/crash.sh test/verbs/device
 	test/verbs/ucx.sh
 
 test_verbs_softrdma_test_SOURCES = \
+	test/verbs/abandon.cpp \
+	test/verbs/abandon.hpp \
+	test/verbs/abandon_test.cpp \
 	test/verbs/address_test.cpp \
 	test/verbs/connected.hpp \
 	test/verbs/counter_test.cpp \
 	test/verbs/datagram_test.cpp \
+	test/verbs/death_test.cpp \
 	test/verbs/endpoint.cpp \
 	test/verbs/endpoint.hpp \
 	test/verbs/event_test.cpp \
