@@ -38,6 +38,12 @@ outcome compare_or_add(const operation &op, uint64_t remote_addr)
     if (failure == ESRCH) {
         return outcome::no_response();
     }
+    if (failure == EPERM) {
+        bool swap = op.wr.opcode == IBV_WR_ATOMIC_CMP_AND_SWP;
+        return begin_relay(op, swap ? relay_kind::swap : relay_kind::add,
+                           op.wr.wr.atomic.remote_addr,
+                           part_of(op.local, 0, sizeof(before)));
+    }
     if (failure != 0) {
         op.fail_target(IBV_EVENT_QP_FATAL);
         return outcome::failed(IBV_WC_REM_OP_ERR);

@@ -82,8 +82,7 @@ outcome transfer_failed(const operation &op, completion &entry, int failure)
     if (failure == ESRCH) {
         return outcome::no_response(); // it died; nobody will look at its receive
     }
-    return receive_failed(op, entry, IBV_WC_LOC_PROT_ERR,
-                          (failure == EPERM) ? IBV_WC_LOC_QP_OP_ERR : IBV_WC_REM_OP_ERR);
+    return receive_failed(op, entry, IBV_WC_LOC_PROT_ERR, IBV_WC_REM_OP_ERR);
 }
 
 // The 40 bytes in front of a datagram: a GRH, or for RoCE an IPv4 header in its second half. Undefined
@@ -122,6 +121,26 @@ void fill_grh(const operation &op, char *grh)
     memcpy(grh, &header, sizeof(header));
 }
 
+// What is delivered: for a datagram with the header, in `grh`, in front. `entry` describes it.
+const memory_list &
+message_of(const operation &op, char *grh, memory_list &with_grh, completion &entry)
+{
+    if (!op.datagram()) {
+        return op.local;
+    }
+    fill_grh(op, grh);
+    with_grh.add(reinterpret_cast<uint64_t>(grh), limits::grh_bytes);
+    for (unsigned i = 0; i < op.local.count; ++i) {
+        with_grh.add(reinterpret_cast<uint64_t>(op.local.piece[i].iov_base),
+                     op.local.piece[i].iov_len);
+    }
+    entry.byte_len = static_cast<uint32_t>(with_grh.length);
+    if (address_handle::from(op.wr.wr.ud.ah)->attr.is_global) {
+        entry.wc_flags |= IBV_WC_GRH;
+    }
+    return with_grh;
+}
+
 // Puts the message where the receive says, or into a bounce buffer. 0 or an errno.
 int place(const operation &op, const memory_list &message, const memory_list &receive,
           claimed_receive &claimed, completion &entry)
@@ -136,6 +155,36 @@ int place(const operation &op, const memory_list &message, const memory_list &re
         }
     }
     return transfer(op.to, message, receive, message.length, direction::to_peer);
+}
+
+// Whether the receiver's memory is out of reach and there is no bounce buffer to put a message into.
+bool is_out_of_reach(const operation &op, uint64_t length)
+{
+    if (!op.to.out_of_reach() || (length == 0)) {
+        return false;
+    }
+    uint64_t free = queue_of(op).free_bounce.load(std::memory_order_relaxed);
+    return (length > op.me.config.eager) || (static_cast<uint32_t>(free) == 0);
+}
+
+// The target's process delivers, and takes a receive itself.
+outcome relay_message(const operation &op)
+{
+    char grh[limits::grh_bytes];
+    memory_list with_grh;
+    completion entry;
+    describe_receive(op, 0, 0, entry);
+    const memory_list &message = message_of(op, grh, with_grh, entry);
+    return begin_relay(op, relay_kind::message, 0, message, &entry);
+}
+
+outcome relay_write(const operation &op)
+{
+    completion entry;
+    describe_receive(op, 0, 0, entry);
+    entry.opcode = IBV_WC_RECV_RDMA_WITH_IMM;
+    return begin_relay(op, relay_kind::write_with_immediate, op.wr.wr.rdma.remote_addr,
+                       op.local, &entry);
 }
 
 bool can_be_carried(const operation &op)
@@ -187,8 +236,10 @@ outcome deliver_message(const operation &op)
     if (can_be_carried(op) && carry(op, result)) {
         return result;
     }
-    bool datagram   = op.datagram();
-    uint64_t length = op.local.length + (datagram ? limits::grh_bytes : 0);
+    uint64_t length = op.local.length + (op.datagram() ? limits::grh_bytes : 0);
+    if (is_out_of_reach(op, length)) [[unlikely]] {
+        return relay_message(op);
+    }
     claimed_receive receive;
     if (!claim(op, receive)) {
         return outcome::no_receive(op.target.min_rnr_timer);
@@ -204,23 +255,13 @@ outcome deliver_message(const operation &op)
         return receive_failed(op, entry, IBV_WC_LOC_PROT_ERR, IBV_WC_REM_OP_ERR);
     }
 
-    int failure;
-    if (datagram) {
-        char grh[limits::grh_bytes];
-        fill_grh(op, grh);
-        memory_list message;
-        message.add(reinterpret_cast<uint64_t>(grh), sizeof(grh));
-        for (unsigned i = 0; i < op.local.count; ++i) {
-            message.add(reinterpret_cast<uint64_t>(op.local.piece[i].iov_base),
-                        op.local.piece[i].iov_len);
-        }
-        entry.byte_len = static_cast<uint32_t>(length);
-        if (address_handle::from(op.wr.wr.ud.ah)->attr.is_global) {
-            entry.wc_flags |= IBV_WC_GRH;
-        }
-        failure = place(op, message, memory, receive, entry);
-    } else {
-        failure = place(op, op.local, memory, receive, entry);
+    char grh[limits::grh_bytes];
+    memory_list with_grh;
+    const memory_list &message = message_of(op, grh, with_grh, entry);
+    int failure                = place(op, message, memory, receive, entry);
+    if (failure == EPERM) {
+        return_receive(op.me.token(), op.to.segment, queue_of(op), receive.index);
+        return relay_message(op);
     }
     if (failure != 0) {
         return transfer_failed(op, entry, failure);
@@ -236,6 +277,9 @@ outcome deliver_message(const operation &op)
 
 outcome write_with_immediate(const operation &op, const memory_list &remote)
 {
+    if (op.to.out_of_reach() && (remote.length != 0)) [[unlikely]] {
+        return relay_write(op);
+    }
     // Claimed before a byte is written: a writer that finds no receive must not have changed anything.
     claimed_receive receive;
     if (!claim(op, receive)) {
@@ -245,6 +289,10 @@ outcome write_with_immediate(const operation &op, const memory_list &remote)
     describe_receive(op, receive.index, receive.slot->wr_id, entry);
     entry.opcode = IBV_WC_RECV_RDMA_WITH_IMM;
     int failure  = transfer(op.to, op.local, remote, remote.length, direction::to_peer);
+    if (failure == EPERM) {
+        return_receive(op.me.token(), op.to.segment, queue_of(op), receive.index);
+        return relay_write(op);
+    }
     if (failure != 0) {
         return transfer_failed(op, entry, failure);
     }

@@ -25,7 +25,8 @@ bool takes_receive(ibv_wr_opcode opcode)
            (opcode == IBV_WR_SEND_WITH_INV) || (opcode == IBV_WR_RDMA_WRITE_WITH_IMM);
 }
 
-// The local pieces as addresses. False: an element fails the checks.
+} // namespace
+
 bool local_memory(const queue_pair &qp, const ibv_send_wr &wr, memory_list &result)
 {
     uint32_t rights = writes_locally(wr.opcode) ? IBV_ACCESS_LOCAL_WRITE : 0;
@@ -46,6 +47,8 @@ bool local_memory(const queue_pair &qp, const ibv_send_wr &wr, memory_list &resu
     }
     return true;
 }
+
+namespace {
 
 // Whether the target queue pair takes packets from this one.
 bool accepts(const queue_pair &qp, const ibv_send_wr &wr, const qp_shared &target,
@@ -87,9 +90,6 @@ outcome transfer_failed(const operation &op, int failure)
 {
     if (failure == ESRCH) {
         return outcome::no_response();
-    }
-    if (failure == EPERM) {
-        return outcome::failed(IBV_WC_LOC_QP_OP_ERR);
     }
     op.fail_target(IBV_EVENT_QP_FATAL);
     return outcome::failed(IBV_WC_REM_OP_ERR);
@@ -135,6 +135,11 @@ outcome remote_access(const operation &op)
     direction way = (wr.opcode == IBV_WR_RDMA_READ) ? direction::from_peer :
                                                       direction::to_peer;
     int failure   = transfer(op.to, op.local, remote, length, way);
+    if (failure == EPERM) {
+        relay_kind kind = (way == direction::to_peer) ? relay_kind::write :
+                                                        relay_kind::read;
+        return begin_relay(op, kind, remote_addr, op.local);
+    }
     return (failure == 0) ? outcome::done(length) : transfer_failed(op, failure);
 }
 
@@ -175,13 +180,14 @@ bool impeded(const operation &op, uint32_t conditions, outcome &result)
     return false;
 }
 
-// What an operation that worked has moved. Requests for data count as a packet without payload.
-void count(const operation &op, uint64_t bytes)
+} // namespace
+
+void count_moved(const queue_pair &qp, const ibv_send_wr &wr, port_shared &there,
+                 uint64_t bytes)
 {
-    port_shared &here  = *op.qp.port;
-    port_shared &there = op.remote_port;
-    uint64_t packets   = packets_of(bytes, op.qp.attributes.path_mtu);
-    if (!writes_locally(op.wr.opcode)) {
+    port_shared &here = *qp.port;
+    uint64_t packets  = packets_of(bytes, qp.attributes.path_mtu);
+    if (!writes_locally(wr.opcode)) {
         here.requester.xmit_bytes.add(bytes);
         here.requester.xmit_packets.add(packets);
         there.responder.rcv_bytes.add(bytes);
@@ -196,15 +202,18 @@ void count(const operation &op, uint64_t bytes)
     here.responder.rcv_packets.add(packets);
 }
 
-} // namespace
-
-void operation::fail_target(ibv_event_type event) const
+void fail_queue_pair(process &me, peer &to, qp_shared &target, ibv_event_type event)
 {
     if (target.type != IBV_QPT_RC) {
         return; // unreliable services drop what they do not like
     }
     target.cause.store(static_cast<uint32_t>(event) + 1, std::memory_order_release);
-    fail_target();
+    fail_queue_pair(me, to, target);
+}
+
+void operation::fail_target(ibv_event_type event) const
+{
+    fail_queue_pair(me, to, target, event);
 }
 
 void operation::report_contact() const
@@ -216,6 +225,11 @@ void operation::report_contact() const
 }
 
 void operation::fail_target() const
+{
+    fail_queue_pair(me, to, target);
+}
+
+void fail_queue_pair(process &me, peer &to, qp_shared &target)
 {
     uint32_t state = target.state.load(std::memory_order_acquire);
     while ((state != IBV_QPS_ERR) && (state != IBV_QPS_RESET)) {
@@ -290,7 +304,7 @@ outcome execute(queue_pair &qp, const ibv_send_wr &wr, bool counted)
                    (wr.opcode == IBV_WR_SEND_WITH_INV);
     outcome result = message ? deliver_message(op) : remote_access(op);
     if ((result.what == outcome::kind::done) && !counted) {
-        count(op, result.bytes);
+        count_moved(qp, wr, op.remote_port, result.bytes);
     }
     return result;
 }

@@ -18,6 +18,7 @@ struct outcome {
         done,
         no_receive, // RNR: nothing was changed
         travels, // the fabric model has to say when it arrives: nothing was changed
+        waits, // for the target's process, which carries it out (relay.h)
         no_response, // the peer, its queue pair or the way to it is not there
         failed // with `status`
     };
@@ -38,6 +39,10 @@ struct outcome {
     static outcome travels()
     {
         return {kind::travels, IBV_WC_SUCCESS, 0, 0};
+    }
+    static outcome waits()
+    {
+        return {kind::waits, IBV_WC_SUCCESS, 0, 0};
     }
     static outcome no_response()
     {

@@ -226,7 +226,64 @@ struct alignas(64) mr_shared {
     uint32_t region; // index of what a window opens
 };
 
+// ---- relayed requests ---------------------------------------------------------------------------
+
+// What the owner of memory is asked to do where the system does not let the requester do it (see relay.h).
+enum class relay_kind : uint32_t {
+    write,
+    write_with_immediate,
+    read,
+    swap,
+    add,
+    message
+};
+
+// The low bits of relay_shared::state; above them is the number of the request.
+enum relay_phase : uint64_t {
+    relay_free,
+    relay_open,
+    relay_done, // answered
+    relay_abandoned // the requester gave up; the target says relay_free when it has let go
+};
+inline constexpr uint32_t relay_phase_bits = 2;
+inline constexpr uint64_t relay_phase_mask = (1 << relay_phase_bits) - 1;
+
+// Who sends a request, as its target checks it.
+struct packet_source {
+    uint32_t type; // ibv_qp_type
+    uint32_t number;
+    uint32_t device;
+    uint32_t to_device;
+    uint32_t psn;
+    uint32_t qkey;
+};
+
+struct alignas(64) relay_shared {
+    std::atomic<uint64_t> state;
+    // The request, complete before it is open.
+    uint64_t generation; // of the target process
+    uint32_t slot;
+    uint32_t qp; // index there
+    packet_source from;
+    relay_kind kind;
+    uint32_t rkey;
+    uint64_t addr;
+    uint64_t length;
+    uint64_t operand; // to be added, or to be compared with
+    uint64_t swap;
+    completion receive; // of the receive it takes, except for which one that is
+    uint64_t window; // offset of relay_window bytes, through which the data goes in a circle
+    // The answer, complete before it is done: an outcome::kind and an ibv_wc_status.
+    uint32_t answer;
+    uint32_t status;
+    uint32_t rnr_timer;
+    alignas(64) std::atomic<uint64_t> filled; // bytes put into the window
+    alignas(64) std::atomic<uint64_t> drained; // bytes taken out of it
+};
+
 // ---- segment ------------------------------------------------------------------------------------
+
+inline constexpr uint64_t relay_call = uint64_t{1} << 32;
 
 struct segment_layout {
     uint64_t magic;
@@ -234,15 +291,19 @@ struct segment_layout {
     uint64_t address; // where the owner has it: memory that is there as long as the owner lives
     uint32_t slot;
     std::atomic<uint32_t> memory_epoch; // counts regions that went away or changed
-    alignas(64) std::atomic<
-            uint32_t> attention; // bumped by a peer that left work for the owner
+    // Grows when a peer leaves work for the owner: by one for something to look at, by relay_call for a
+    // relayed request that got on.
+    alignas(64) std::atomic<uint64_t> attention;
     std::atomic<uint64_t>
             visitors[limits::processes / 64]; // slots that attached to this segment
+    std::atomic<uint64_t> callers[limits::processes / 64]; // slots whose requests got on
+    std::atomic<uint32_t> high_relay; // no request at or above was ever made
     alignas(64) shared_lock atomics; // serialises remote atomics on this process's memory
     mr_shared mrs[limits::mrs];
     qp_shared qps[limits::qps];
     cq_shared cqs[limits::cqs];
     rq_shared srqs[limits::srqs];
+    relay_shared relays[limits::relays];
     // the heap follows
 };
 

@@ -14,6 +14,8 @@ src_softrdma_libsoftrdma_la_SOURCES = \
 	src/softrdma/channel.cpp \
 	src/softrdma/channel.h \
 	src/softrdma/clock.h \
+	src/softrdma/cma.cpp \
+	src/softrdma/cma.h \
 	src/softrdma/context.cpp \
 	src/softrdma/context.h \
 	src/softrdma/context_file.cpp \
@@ -92,6 +94,16 @@ src_softrdma_libsoftrdma_la_SOURCES = \
 	src/softrdma/reclaim.h \
 	src/softrdma/registry.cpp \
 	src/softrdma/registry.h \
+	src/softrdma/relay.cpp \
+	src/softrdma/relay.h \
+	src/softrdma/relay_errand.cpp \
+	src/softrdma/relay_errand.h \
+	src/softrdma/relay_pool.cpp \
+	src/softrdma/relay_pool.h \
+	src/softrdma/relay_server.cpp \
+	src/softrdma/relay_server.h \
+	src/softrdma/relay_window.cpp \
+	src/softrdma/relay_window.h \
 	src/softrdma/resource_limit.h \
 	src/softrdma/rq.cpp \
 	src/softrdma/rq.h \

@@ -7,6 +7,7 @@
 #include "peer.h"
 #include "process.h"
 #include "qp.h"
+#include "relay.h"
 #include "transfer.h"
 
 namespace softrdma {
@@ -48,6 +49,18 @@ struct operation {
     // The slow part of make_contact().
     void report_contact() const;
 };
+
+// The local pieces of a request as addresses. False: an element fails the checks.
+bool local_memory(const queue_pair &qp, const ibv_send_wr &wr, memory_list &result);
+
+// What an operation that worked has moved. Requests for data count as a packet without payload.
+void count_moved(const queue_pair &qp, const ibv_send_wr &wr, port_shared &there,
+                 uint64_t bytes);
+
+// Moves a queue pair of `to` to the error state and tells its owner; with an event, or without one: then it finds
+// an error completion.
+void fail_queue_pair(process &me, peer &to, qp_shared &target, ibv_event_type event);
+void fail_queue_pair(process &me, peer &to, qp_shared &target);
 
 // SEND: claims a receive, delivers and completes it.
 outcome deliver_message(const operation &op);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "peer.h"
 
+#include "cma.h"
 #include "guard.h"
 #include "log.h"
 #include "process.h"
@@ -55,6 +56,9 @@ peer::~peer()
             close(entry.second.fd);
         }
     }
+    if (m_segment_file >= 0) {
+        close(m_segment_file);
+    }
     if (!own) {
         munmap(segment, limits::segment_bytes);
     }
@@ -90,6 +94,33 @@ void peer::ring_doorbell(int doorbell_fd)
     segment->attention.fetch_add(1, std::memory_order_seq_cst);
     // A full pipe is fine: the owner is being woken already.
     notify(doorbell_fd, 0, 0);
+}
+
+void peer::call(int doorbell_fd, uint32_t caller)
+{
+    if (caller != 0) {
+        segment->callers[caller / 64].fetch_or(uint64_t{1} << (caller % 64),
+                                               std::memory_order_release);
+    }
+    segment->attention.fetch_add(relay_call, std::memory_order_seq_cst);
+    notify(doorbell_fd, 0, 0);
+}
+
+void peer::refuse_access(int failure)
+{
+    bool known = m_out_of_reach.exchange(true, std::memory_order_relaxed);
+    if (!known && (failure != 0)) {
+        say_refused(failure, pid);
+    }
+}
+
+int peer::segment_file(int fd)
+{
+    std::lock_guard lock(m_mutex);
+    if (m_segment_file < 0) {
+        m_segment_file = open_remote(pid, fd, O_RDWR);
+    }
+    return m_segment_file;
 }
 
 peer_table::~peer_table()
@@ -172,6 +203,15 @@ peer *peer_table::attach(uint32_t slot, uint64_t generation)
     }
 
     peer *found = new peer(segment, slot, generation, pid, false);
+    if (!m_owner.config.cma) {
+        found->refuse_access(0);
+    } else {
+        uint64_t word;
+        int failure = try_access(pid, segment->address, &word, sizeof(word));
+        if (is_refusal(failure)) {
+            found->refuse_access(failure);
+        }
+    }
     m_peers[slot].store(found, std::memory_order_release);
     SOFTRDMA_LOG(debug, "attached to process %d in slot %u", pid, slot);
     if (!m_owner.background.watch(slot, generation, pid)) {
@@ -196,6 +236,8 @@ void peer_table::mark_dead(uint32_t slot, uint64_t generation)
         }
         unused.swap(m_retired);
     }
+    m_owner.relays.forget(slot, generation);
+    m_owner.served.forget(slot, generation);
     reclaim_from_dead(m_owner);
     m_owner.look_again();
     // Runs on the service thread, outside of any execution.

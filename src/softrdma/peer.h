@@ -35,6 +35,20 @@ public:
     // Tells the owner that it has work: a queue pair in error, a limit reached, an overrun.
     void ring_doorbell(int doorbell_fd);
 
+    // Tells the owner that a relayed request got on: one of slot `caller`, or, for 0, one of its own.
+    void call(int doorbell_fd, uint32_t caller);
+
+    // Whether the system is known to forbid access to its memory.
+    bool out_of_reach() const
+    {
+        return m_out_of_reach.load(std::memory_order_relaxed);
+    }
+    // It does, for that errno, or, for 0, as it was configured.
+    void refuse_access(int failure);
+
+    // A descriptor of the file its segment is; -1 when it cannot be opened (any more).
+    int segment_file(int fd);
+
     segment_layout *const segment;
     const uint32_t slot;
     const uint64_t generation;
@@ -43,7 +57,9 @@ public:
     std::atomic<bool> dead{false};
 
 private:
+    std::atomic<bool> m_out_of_reach{false};
     std::mutex m_mutex;
+    int m_segment_file = -1;
     struct channel {
         int fd;
         uint64_t identity;

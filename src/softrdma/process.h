@@ -16,6 +16,8 @@
 #include "pd.h"
 #include "peer.h"
 #include "registry.h"
+#include "relay_pool.h"
+#include "relay_server.h"
 #include "segment.h"
 #include "service.h"
 #include "settings.h"
@@ -53,7 +55,7 @@ public:
         return *m_self;
     }
 
-    // Acts on what peers left in the segment: queue pairs in error, limits reached, overruns.
+    // Acts on what peers left in the segment: queue pairs in error, limits reached, overruns, relayed requests.
     void handle_attention();
 
     // The same, although nobody said that there is anything.
@@ -76,6 +78,8 @@ public:
     service background;
     fault_injector faults;
     fabric net;
+    relay_pool relays; // what others do for this process
+    relay_server served; // what this one does for others
     event_registry events;
     id_table<queue_pair> qps;
     id_table<completion_queue> cqs;
@@ -100,7 +104,7 @@ private:
     owner_token m_token = 0;
     peer *m_self        = nullptr;
     std::mutex m_attention_mutex;
-    std::atomic<uint32_t> m_attention_seen{0};
+    std::atomic<uint64_t> m_attention_seen{0};
 };
 
 } // namespace softrdma

@@ -176,7 +176,8 @@ void queue_pair::close()
         close_flows();
     }
     // No peer starts anything more; what is running must end before its completions are removed.
-    bool reuse    = quiesce(owner.reg, owner.reg.own_slot());
+    bool reuse = quiesce(owner.reg, owner.reg.own_slot());
+    owner.served.abandon(index);
     auto *send_cq = completion_queue::from(qp_base.send_cq);
     auto *recv_cq = completion_queue::from(qp_base.recv_cq);
     send_cq->purge(*this);

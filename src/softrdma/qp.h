@@ -15,6 +15,7 @@
 #include "execute.h"
 #include "fabric_model.h"
 #include "pd.h"
+#include "relay.h"
 #include "rq.h"
 
 #include <infiniband/verbs.h>
@@ -22,6 +23,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <optional>
 
 namespace softrdma {
 
@@ -70,6 +72,9 @@ public:
     }
     void retry();
 
+    // Goes on with a relayed request that got on.
+    void resume();
+
     bool completes_in(const ibv_cq *cq) const
     {
         return (qp_base.send_cq == cq) || (qp_base.recv_cq == cq);
@@ -100,6 +105,7 @@ public:
     uint32_t pd_index = 0;
     port_shared *port = nullptr; // ours, on that device
     ibv_qp_attr attributes{};
+    std::optional<relayed_request> relayed; // the head of the send queue, at its target
 
     // Only for create(): make_shared needs it.
     queue_pair(process &owner, ibv_pd *pd, uint32_t index);
@@ -117,6 +123,7 @@ private:
     void run_or_store(const ibv_send_wr &wr);
     void wait_until(uint64_t when);
     void stop_waiting();
+    uint64_t patience_ns() const;
     void complete(const ibv_send_wr &wr, ibv_wc_status status, uint32_t bytes);
     void send_failed();
 
@@ -128,6 +135,7 @@ private:
     void land(stored_request &request, const message_fate &fate);
     uint64_t land_all(uint64_t now);
     bool travel();
+    void keep_back(stored_request &request, outcome &result) const;
     void forget_travellers();
     void close_flows();
 

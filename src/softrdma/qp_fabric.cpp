@@ -182,8 +182,20 @@ bool queue_pair::travel()
     return false;
 }
 
+// A relayed request ends when its target has answered, but not before its acknowledgement would be back.
+void queue_pair::keep_back(stored_request &request, outcome &result) const
+{
+    if ((request.complete_at != 0) && (result.what == outcome::kind::done) &&
+        (request.complete_at > now_ns())) {
+        request.result = result;
+        request.phase  = stored_request::progress::executed;
+        result         = outcome::travels();
+    }
+}
+
 void queue_pair::forget_travellers()
 {
+    relayed.reset();
     for (uint32_t i = m_executed; i != m_posted; ++i) {
         stored_request &request = stored(i);
         if (request.phase == stored_request::progress::travels) {

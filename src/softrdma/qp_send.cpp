@@ -20,6 +20,13 @@ constexpr uint32_t retry_for_ever = 7; // rnr_retry
 // A peer that is silent is looked for again this often when the timeout is "never".
 constexpr uint64_t patient_period_ns = 10'000'000;
 
+// A request that the target's process carries out: the least and, for services without a timeout, the only time
+// it may take to get on.
+constexpr uint64_t relay_patience_ns = 100'000'000;
+constexpr uint64_t relay_lost_ns     = 500'000'000;
+// All entries for such requests are in use: looked again after this.
+constexpr uint64_t crowded_period_ns = 1'000'000;
+
 // The RNR NAK timer field, in microseconds.
 constexpr uint32_t rnr_timer_us[32] = {655360, 10,    20,    30,     40,     60,
                                        80,     120,   160,   240,    320,    480,
@@ -208,6 +215,7 @@ void queue_pair::store(const ibv_send_wr &wr)
     kept.wr.next         = nullptr;
     kept.wr.sg_list      = kept.sges;
     kept.phase           = stored_request::progress::posted;
+    kept.complete_at     = 0;
     if ((wr.send_flags & IBV_SEND_INLINE) != 0) {
         uint32_t used = 0;
         for (int i = 0; i < wr.num_sge; ++i) {
@@ -233,7 +241,9 @@ void queue_pair::run()
         stored_request &head = stored(m_executed);
         outcome result       = outcome::travels();
         if (head.phase == stored_request::progress::posted) {
-            result = execute(*this, head.wr);
+            result = relayed.has_value() ? resume_relay(*this, head.wr) :
+                                           execute(*this, head.wr);
+            keep_back(head, result);
         }
         bool over = (result.what == outcome::kind::travels) ? travel() :
                                                               settle(head.wr, result);
@@ -247,6 +257,19 @@ void queue_pair::run()
     }
 }
 
+// How long the peer is given to answer an attempt.
+uint64_t queue_pair::patience_ns() const
+{
+    bool ever      = (attributes.timeout & 31) == 0;
+    uint64_t given = ever ? patient_period_ns : ack_timeout_ns(attributes.timeout);
+    if (!relayed.has_value()) {
+        return given;
+    }
+    // A thread of its own has to get a processor first; and unreliable services have no timeout.
+    return (qp_base.qp_type == IBV_QPT_RC) ? std::max(given, relay_patience_ns) :
+                                             relay_lost_ns;
+}
+
 // Acts on an attempt at the head of the queue. True when the next request may be tried.
 bool queue_pair::settle(const ibv_send_wr &wr, const outcome &result)
 {
@@ -254,6 +277,11 @@ bool queue_pair::settle(const ibv_send_wr &wr, const outcome &result)
     if ((m_timeout_count != 0) &&
         (!silent || (m_timeout_count <= attributes.retry_cnt))) {
         port->requester.local_ack_timeout_err.add(); // this was a retry
+    }
+    if (result.what == outcome::kind::waits) {
+        m_timeout_count = 0;
+        wait_until(now_ns() + (relayed.has_value() ? patience_ns() : crowded_period_ns));
+        return false;
     }
     ibv_wc_status status = result.status;
     bool reliable        = qp_base.qp_type == IBV_QPT_RC;
@@ -273,13 +301,14 @@ bool queue_pair::settle(const ibv_send_wr &wr, const outcome &result)
         status = IBV_WC_RNR_RETRY_EXC_ERR;
     } else if (result.what == outcome::kind::no_response) {
         if ((attributes.timeout & 31) == 0) {
-            wait_until(now_ns() + patient_period_ns);
+            wait_until(now_ns() + patience_ns());
             return false;
         }
-        // Each attempt waits for its acknowledgement, the last one too.
-        if (m_timeout_count <= attributes.retry_cnt) {
+        // Each attempt waits for its acknowledgement, the last one too. One that is relayed has waited.
+        uint32_t attempts = m_timeout_count + (relayed.has_value() ? 1 : 0);
+        if (attempts <= attributes.retry_cnt) {
             ++m_timeout_count;
-            wait_until(now_ns() + ack_timeout_ns(attributes.timeout));
+            wait_until(now_ns() + patience_ns());
             return false;
         }
         port->requester.transport_retries_exceeded.add();
@@ -288,6 +317,9 @@ bool queue_pair::settle(const ibv_send_wr &wr, const outcome &result)
 
     m_rnr_count     = 0;
     m_timeout_count = 0;
+    if (silent) {
+        relayed.reset();
+    }
     complete(wr, status, result.bytes);
     if (status == IBV_WC_SUCCESS) {
         return true;
@@ -362,6 +394,19 @@ void queue_pair::retry()
 {
     std::unique_lock lock(m_mutex, std::try_to_lock);
     if (!lock.owns_lock() || !m_open || (deadline() > now_ns())) {
+        return;
+    }
+    m_deadline.store(UINT64_MAX, std::memory_order_relaxed);
+    run();
+    if (deadline() == UINT64_MAX) {
+        stop_waiting();
+    }
+}
+
+void queue_pair::resume()
+{
+    std::lock_guard lock(m_mutex);
+    if (!m_open || !relayed.has_value() || !relayed->got_on()) {
         return;
     }
     m_deadline.store(UINT64_MAX, std::memory_order_relaxed);

@@ -154,6 +154,7 @@ void queue_pair::enter_error()
     m_draining      = false;
     m_error_handled = true;
     set_state(IBV_QPS_ERR);
+    owner.served.abandon(index);
     flush_sends();
     if (qp_base.srq == nullptr) {
         flush_receives();
@@ -239,6 +240,7 @@ void queue_pair::reset()
 {
     set_state(IBV_QPS_RESET);
     quiesce(owner.reg, owner.reg.own_slot());
+    owner.served.abandon(index);
     auto *send_cq = completion_queue::from(qp_base.send_cq);
     auto *recv_cq = completion_queue::from(qp_base.recv_cq);
     send_cq->purge(*this);

@@ -10,7 +10,7 @@
 // A slot is free, in the FIFO, with a live claimer, or in a completion. One that is nowhere was lost by a
 // claimer that died, and reclaim() posts it again.
 //
-// Thread rules: claim_receive(), carried_claim, take_bounce(), give_bounce(): any thread of any process.
+// Thread rules: claim_receive(), return_receive(), carried_claim, take_bounce(), give_bounce(): any thread of any process.
 // receive_queue: any thread of the owner.
 #pragma once
 
@@ -44,6 +44,11 @@ struct claimed_receive {
 // Takes the oldest receive. False when there is none.
 bool claim_receive(owner_token me, segment_layout *where, rq_shared &queue,
                    claimed_receive &result);
+
+// Puts a receive that was claimed, and of which nothing was used, back to where it came from. Not for the normal
+// course of things: the owner has to look at its receives again before it vouches for any.
+void return_receive(owner_token me, segment_layout *where, rq_shared &queue,
+                    uint32_t index);
 
 // The oldest receive, for a message of so many bytes that travels in its completion. The completion has to be
 // added while this lives: the queue's lock is held, and nothing of the receive itself is touched.

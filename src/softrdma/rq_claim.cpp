@@ -79,6 +79,20 @@ bool claim_receive(owner_token me, segment_layout *where, rq_shared &queue,
     return true;
 }
 
+void return_receive(owner_token me, segment_layout *where, rq_shared &queue,
+                    uint32_t index)
+{
+    queue.lock.lock(me);
+    // What is vouched for now was found out without it.
+    where->memory_epoch.fetch_add(1, std::memory_order_release);
+    // The place before the oldest is free: posted and claimed receives are never more than there are places.
+    uint32_t head = queue.head.load(std::memory_order_relaxed) - 1;
+    fifo_of(where, queue)[head & (queue.capacity - 1)] = index;
+    queue.head.store(head, std::memory_order_release);
+    slot_at(where, queue, index)->claimer.store(0, std::memory_order_relaxed);
+    queue.lock.unlock();
+}
+
 carried_claim::carried_claim(owner_token me, segment_layout *where, rq_shared &queue,
                              uint64_t bytes) :
     m_where(where), m_queue(queue)

@@ -120,6 +120,7 @@ settings settings::from_environment()
     read_choice<bool>("SOFTRDMA_ONLY",
                       {{"no", false}, {"yes", true}, {"0", false}, {"1", true}},
                       result.only);
+    read_choice<bool>("SOFTRDMA_CMA", {{"auto", true}, {"off", false}}, result.cma);
     read_number("SOFTRDMA_YIELD", 0, 1000000, result.yield);
     read_number("SOFTRDMA_EAGER", 0, limits::bounce_bytes, result.eager);
     read_domain("SOFTRDMA_DOMAIN", result.domain);

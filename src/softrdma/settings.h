@@ -14,11 +14,12 @@
 namespace softrdma {
 
 struct settings {
-    uint32_t devices   = 1;
-    bool ethernet      = false;
-    bool only          = false; // hide the devices of the real libibverbs
-    uint32_t yield     = 100; // empty polls before the processor is given away; 0 never
-    uint32_t eager     = 0; // largest send through a bounce buffer, bytes
+    uint32_t devices = 1;
+    bool ethernet    = false;
+    bool only        = false; // hide the devices of the real libibverbs
+    uint32_t yield   = 100; // empty polls before the processor is given away; 0 never
+    bool cma         = true; // access other processes' memory where the system allows it
+    uint32_t eager   = 0; // largest send through a bounce buffer, bytes
     std::string domain = "default";
     fabric_settings fabric; // of every port
     std::vector<fault> faults; // scheduled from the start on

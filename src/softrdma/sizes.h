@@ -10,7 +10,7 @@
 namespace softrdma {
 
 // Identifies the shared layout; part of the registry's name, so that builds never mix.
-inline constexpr uint32_t layout_version = 5;
+inline constexpr uint32_t layout_version = 6;
 
 namespace limits {
 
@@ -49,6 +49,12 @@ inline constexpr uint32_t warm_bounces = 8;
 
 // Concurrent executions of one process that can be told apart; further threads wait for a record.
 inline constexpr uint32_t guards = 31;
+
+// Requests of one process that others carry out for it at a time; each has a window through which its data
+// goes, piece by piece.
+inline constexpr uint32_t relays       = 1024;
+inline constexpr uint64_t relay_window = 256 << 10;
+inline constexpr uint64_t relay_piece  = 64 << 10;
 
 inline constexpr size_t segment_bytes = 4ull << 30; // of address space, not of memory
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "transfer.h"
 
-#include "log.h"
+#include "cma.h"
 #include "peer.h"
 
 #include <algorithm>
@@ -109,13 +109,11 @@ struct clipped_list {
 // Whether the peer still has its memory. A process that dies loses it before it is gone.
 bool has_memory(const peer &other)
 {
-    uint64_t word = 0;
-    iovec mine{&word, sizeof(word)};
-    iovec theirs{reinterpret_cast<void *>(other.segment->address), sizeof(word)};
-    return process_vm_readv(other.pid, &mine, 1, &theirs, 1, 0) == sizeof(word);
+    uint64_t word;
+    return try_access(other.pid, other.segment->address, &word, sizeof(word)) == 0;
 }
 
-int copy_between(const peer &other, const memory_list &local, const memory_list &remote,
+int copy_between(peer &other, const memory_list &local, const memory_list &remote,
                  uint64_t bytes, direction way)
 {
     clipped_list mine(local, bytes, false);
@@ -129,12 +127,9 @@ int copy_between(const peer &other, const memory_list &local, const memory_list 
             if ((failure == EFAULT) && !has_memory(other)) {
                 return ESRCH;
             }
-            if (failure == EPERM) {
-                SOFTRDMA_LOG_ONCE(
-                        error,
-                        "the system forbids access to the memory of process %d (another "
-                        "user, not dumpable, Yama or seccomp): RDMA to it fails",
-                        other.pid);
+            if (is_refusal(failure)) {
+                other.refuse_access(failure);
+                return EPERM;
             }
             return failure;
         }
@@ -155,6 +150,9 @@ int transfer(peer &other, const memory_list &local, const memory_list &remote,
         return 0;
     }
     if (!other.own) {
+        if (other.out_of_reach()) {
+            return EPERM;
+        }
         return copy_between(other, local, remote, bytes, way);
     }
     if (way == direction::to_peer) {
@@ -163,6 +161,23 @@ int transfer(peer &other, const memory_list &local, const memory_list &remote,
         copy_within(remote, local, bytes);
     }
     return 0;
+}
+
+memory_list part_of(const memory_list &whole, uint64_t skip, uint64_t bytes)
+{
+    memory_list result;
+    for (unsigned i = 0; (i < whole.count) && (bytes != 0); ++i) {
+        uint64_t length = whole.piece[i].iov_len;
+        if (skip >= length) {
+            skip -= length;
+            continue;
+        }
+        uint64_t step = std::min(length - skip, bytes);
+        result.add(reinterpret_cast<uint64_t>(whole.piece[i].iov_base) + skip, step);
+        bytes -= step;
+        skip = 0;
+    }
+    return result;
 }
 
 void gather(const memory_list &from, char *to)

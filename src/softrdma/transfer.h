@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Moving bytes between this process's memory and a peer's: by copying inside one process, by one system
-// call between two.
+// call between two (cross memory attach).
 //
 // Order: the last eight bytes of a transfer toward a peer are written after all others, since programs
 // poll on the last byte of an RDMA write. An aligned 8-byte transfer is one store.
@@ -31,13 +31,16 @@ struct memory_list {
     }
 };
 
+// `bytes` of a list behind the first `skip`.
+memory_list part_of(const memory_list &whole, uint64_t skip, uint64_t bytes);
+
 enum class direction {
     to_peer,
     from_peer
 };
 
 // Moves `bytes`, at most what either list holds. 0 or an errno: ESRCH the peer is gone, EFAULT some
-// memory is not there, EPERM the system forbids it (said once).
+// memory is not there, EPERM the system forbids it: then the peer is asked to do it (relay.h).
 int transfer(peer &other, const memory_list &local, const memory_list &remote,
              uint64_t bytes, direction way);
 

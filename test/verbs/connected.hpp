@@ -4,10 +4,23 @@
 #pragma once
 
 #include "servant.hpp"
+#include "site.hpp"
 
 #include <boost/test/unit_test.hpp>
 
 namespace softtest {
+
+// Preconditions of tests: that the device reaches other processes' memory by itself, or that it does not.
+inline boost::test_tools::assertion_result direct_access(boost::unit_test::test_unit_id)
+{
+    return where_we_are().direct;
+}
+
+inline boost::test_tools::assertion_result
+no_direct_access(boost::unit_test::test_unit_id)
+{
+    return !where_we_are().direct;
+}
 
 struct connected {
     explicit connected(const options &wanted = {}) : connected(wanted, wanted)

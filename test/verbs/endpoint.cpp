@@ -9,6 +9,7 @@
 #include <cstring>
 #include <ctime>
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/mman.h>
 
 namespace softtest {
@@ -44,6 +45,12 @@ double now_ms()
     timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return double(now.tv_sec) * 1e3 + double(now.tv_nsec) * 1e-6;
+}
+
+bool readable(int fd, double ms)
+{
+    pollfd entry{fd, POLLIN, 0};
+    return poll(&entry, 1, static_cast<int>(ms)) == 1;
 }
 
 endpoint::endpoint(const options &wanted) : setup(wanted)

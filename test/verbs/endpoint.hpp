@@ -52,6 +52,9 @@ inline constexpr double patience_ms = 10000;
 
 double now_ms();
 
+// Whether something can be read from the descriptor in time.
+bool readable(int fd, double ms = patience_ms);
+
 class endpoint {
 public:
     explicit endpoint(const options &wanted = {});

@@ -55,6 +55,7 @@ BOOST_AUTO_TEST_CASE(own_completions_wake_too)
     BOOST_REQUIRE_EQUAL(pair.self.rdma(IBV_WR_RDMA_WRITE, pair.other.where(), 8), 0);
     ibv_cq *cq;
     void *cookie;
+    BOOST_REQUIRE(readable(pair.self.channel->fd));
     BOOST_REQUIRE_EQUAL(verbs().get_cq_event(pair.self.channel, &cq, &cookie), 0);
     BOOST_TEST(cq == pair.self.cq);
     BOOST_TEST(cookie == &pair.self);
@@ -71,6 +72,7 @@ BOOST_AUTO_TEST_CASE(destruction_waits_for_the_acknowledgement)
     BOOST_REQUIRE_EQUAL(pair.self.rdma(IBV_WR_RDMA_WRITE, pair.other.where(), 8), 0);
     ibv_cq *cq;
     void *cookie;
+    BOOST_REQUIRE(readable(pair.self.channel->fd));
     BOOST_REQUIRE_EQUAL(verbs().get_cq_event(pair.self.channel, &cq, &cookie), 0);
 
     BOOST_TEST(verbs().destroy_cq(pair.self.cq) == EBUSY); // a queue pair uses it

@@ -96,7 +96,6 @@ BOOST_AUTO_TEST_CASE(requests_are_built_and_their_completions_read)
 
     BOOST_TEST(pair.other.wait().byte_len == 8u);
     BOOST_TEST(pair.other.word(64) == 7u);
-    BOOST_TEST(pair.other.word(0) == 42u);
 
     ibv_poll_cq_attr poll{};
     double give_up = now_ms() + patience_ms;
@@ -119,6 +118,7 @@ BOOST_AUTO_TEST_CASE(requests_are_built_and_their_completions_read)
     BOOST_TEST(ibv_next_poll(pair.cq) == ENOENT);
     ibv_end_poll(pair.cq);
     BOOST_TEST(pair.self.word(8) == 35u);
+    BOOST_TEST(pair.other.word(0) == 42u);
 }
 
 BOOST_AUTO_TEST_CASE(requests_are_posted_together_or_not_at_all)
@@ -199,7 +199,8 @@ BOOST_AUTO_TEST_CASE(windows_are_bound_and_invalidated)
     BOOST_TEST(verbs().dereg_mr(mr) == 0);
 }
 
-BOOST_AUTO_TEST_CASE(completions_are_stamped_when_they_arrive)
+BOOST_AUTO_TEST_CASE(completions_are_stamped_when_they_arrive,
+                     *boost::unit_test::precondition(direct_access))
 {
     extended pair(uint64_t{IBV_WC_STANDARD_FLAGS} | IBV_WC_EX_WITH_COMPLETION_TIMESTAMP |
                   IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK);

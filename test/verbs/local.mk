@@ -1,9 +1,9 @@
 # test/verbs: the semantics of the software device, and other people's programs on it.
 
-check_PROGRAMS += test/verbs/softrdma_test test/verbs/crash/crash_test
+check_PROGRAMS += test/verbs/softrdma_test test/verbs/crash/crash_test test/verbs/without_cma
 TESTS          += test/verbs/softrdma_test test/verbs/crash.sh test/verbs/devices.sh \
 	test/verbs/pingpong.sh test/verbs/perftest.sh test/verbs/pyverbs.sh test/verbs/cli.sh \
-	test/verbs/ucx.sh
+	test/verbs/ucx.sh test/verbs/relay.sh
 
 test_verbs_softrdma_test_SOURCES = \
 	test/verbs/abandon.cpp \
@@ -34,6 +34,7 @@ test_verbs_softrdma_test_SOURCES = \
 	test/verbs/port_view.cpp \
 	test/verbs/port_view.hpp \
 	test/verbs/process_test.cpp \
+	test/verbs/relay_test.cpp \
 	test/verbs/remote_test.cpp \
 	test/verbs/servant.cpp \
 	test/verbs/servant.hpp \
@@ -66,6 +67,8 @@ test_verbs_crash_crash_test_SOURCES = \
 test_verbs_crash_crash_test_CPPFLAGS = $(AM_CPPFLAGS) $(VERBS_CPPFLAGS)
 test_verbs_crash_crash_test_LDADD    = -ldl -lpthread
 
+test_verbs_without_cma_SOURCES = test/verbs/without_cma.cpp
+
 EXTRA_DIST += \
 	test/verbs/cli.sh \
 	test/verbs/ucx.sh \
@@ -76,4 +79,5 @@ EXTRA_DIST += \
 	test/verbs/pingpong.sh \
 	test/verbs/pyverbs.sh \
 	test/verbs/pyverbs.skipped \
+	test/verbs/relay.sh \
 	test/verbs/run_pyverbs.py

@@ -251,7 +251,8 @@ BOOST_AUTO_TEST_CASE(a_queue_can_be_resized_any_number_of_times)
     }
 }
 
-BOOST_AUTO_TEST_CASE(resized_queue_keeps_its_completions)
+BOOST_AUTO_TEST_CASE(resized_queue_keeps_its_completions,
+                     *boost::unit_test::precondition(direct_access))
 {
     options wanted;
     wanted.cqe = 16;

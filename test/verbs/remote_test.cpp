@@ -212,7 +212,8 @@ BOOST_AUTO_TEST_CASE(aligned_word_is_written_in_one_piece)
     BOOST_TEST(pair.other.watch_result() == 0u);
 }
 
-BOOST_AUTO_TEST_CASE(one_sided_operations_reach_a_stopped_process)
+BOOST_AUTO_TEST_CASE(one_sided_operations_reach_a_stopped_process,
+                     *boost::unit_test::precondition(direct_access))
 {
     connected pair;
     BOOST_REQUIRE_EQUAL(pair.other.post_receive(0), 0);

@@ -135,6 +135,11 @@ void servant::deregister()
     call<int>('d');
 }
 
+int servant::forbid()
+{
+    return call<int>('u');
+}
+
 int servant::state()
 {
     return call<int>('q');
@@ -216,6 +221,9 @@ uint64_t servant::writing_result()
 void servant::signal(int number)
 {
     ::kill(m_pid, number);
+    if (number == SIGSTOP) {
+        waitpid(m_pid, nullptr, WUNTRACED); // until all its threads stand still
+    }
 }
 
 void servant::kill()

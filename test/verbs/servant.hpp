@@ -49,6 +49,8 @@ public:
 
     int set_limit(uint32_t limit);
     void deregister();
+    // Takes the right to access the registered memory away, from the device too.
+    int forbid();
     int state();
     // The errno of creating a protection domain, a completion queue, a queue pair: the first that fails;
     // and what the device list holds.

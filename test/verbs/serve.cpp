@@ -5,17 +5,11 @@
 
 #include <atomic>
 #include <cerrno>
-#include <poll.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 namespace softtest {
 namespace {
-
-bool readable(int fd, double ms)
-{
-    pollfd entry{fd, POLLIN, 0};
-    return poll(&entry, 1, static_cast<int>(ms)) == 1;
-}
 
 int take_completion_event(endpoint &self, double ms)
 {
@@ -238,6 +232,9 @@ void obey(endpoint &self, int socket, char command)
         verbs().dereg_mr(self.mr);
         self.mr = nullptr;
         put(socket, int{0});
+        break;
+    case 'u':
+        put(socket, mprotect(self.buffer, buffer_bytes, PROT_NONE));
         break;
     case 'q':
         put(socket, static_cast<int>(self.state()));

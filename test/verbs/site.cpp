@@ -3,13 +3,25 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <sys/uio.h>
+#include <unistd.h>
 
 namespace softtest {
 namespace {
 
+bool reaches_memory()
+{
+    const char *wanted = getenv("SOFTRDMA_CMA");
+    uint64_t from = 1, to = 0;
+    iovec mine{&to, sizeof(to)}, theirs{&from, sizeof(from)};
+    return ((wanted == nullptr) || (strcmp(wanted, "off") != 0)) &&
+           (process_vm_readv(getpid(), &mine, 1, &theirs, 1, 0) == sizeof(to));
+}
+
 site look_around()
 {
     site result;
+    result.direct = reaches_memory();
     if (const char *names = getenv("SOFTTEST_DEVICES")) {
         std::string both       = names;
         size_t comma           = both.find(',');

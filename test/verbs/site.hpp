@@ -19,6 +19,9 @@ struct site {
     uint8_t gid_index = 0;
     bool soft         = true; // the devices are the software device's
     bool ethernet     = false;
+    // The device reaches other processes' memory by itself. Otherwise (SOFTRDMA_CMA=off, or a filter) requests
+    // take their time, and the other process must run.
+    bool direct = true;
 };
 
 const site &where_we_are();
