@@ -3,6 +3,7 @@
 
 #include "cq.h"
 #include "guard.h"
+#include "keys.h"
 #include "mr.h"
 #include "mw.h"
 #include "operation.h"

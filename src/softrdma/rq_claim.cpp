@@ -82,7 +82,7 @@ bool claim_receive(owner_token me, segment_layout *where, rq_shared &queue,
 void return_receive(owner_token me, segment_layout *where, rq_shared &queue,
                     uint32_t index)
 {
-    queue.lock.lock(me);
+    lock_queue(me, where, queue);
     // What is vouched for now was found out without it.
     where->memory_epoch.fetch_add(1, std::memory_order_release);
     // The place before the oldest is free: posted and claimed receives are never more than there are places.
@@ -90,7 +90,7 @@ void return_receive(owner_token me, segment_layout *where, rq_shared &queue,
     fifo_of(where, queue)[head & (queue.capacity - 1)] = index;
     queue.head.store(head, std::memory_order_release);
     slot_at(where, queue, index)->claimer.store(0, std::memory_order_relaxed);
-    queue.lock.unlock();
+    unlock_queue(where, queue);
 }
 
 carried_claim::carried_claim(owner_token me, segment_layout *where, rq_shared &queue,
