@@ -86,7 +86,6 @@ bool event_within(int fd, int ms)
 // The one that is killed.
 void send_once(const scene &what, endpoint &self, const address &to)
 {
-    memset(self.buffer, 0x5a, what.length);
     int failure = 0;
     if (what.opcode == IBV_WR_ATOMIC_FETCH_AND_ADD) {
         failure = self.atomic(what.opcode, to, word, 1, 0);
@@ -113,6 +112,7 @@ public:
             if (!what.contact && ((self.send(8) != 0) || (self.wait_status() != 0))) {
                 return;
             }
+            memset(self.buffer, 0x5a, what.length);
             stepped_process::halt();
             send_once(what, self, to);
             stepped_process::halt();
