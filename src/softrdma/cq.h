@@ -47,7 +47,6 @@ public:
     }
 
 private:
-    process &m_me;
     peer &m_to;
     cq_shared &m_cq;
     cqe *m_place = nullptr;
@@ -167,6 +166,9 @@ private:
 
     // The producers' lock; what a producer that died with it had done is in the ring.
     void lock_ring();
+
+    template<class F>
+    void wake_if(F wanted);
 
     bool next(completion &entry);
     void finish(completion &entry, const char *payload);

@@ -4,6 +4,7 @@
 #include "cq.h"
 
 #include "clock.h"
+#include "guard.h"
 #include "log.h"
 
 namespace softrdma {
@@ -83,7 +84,7 @@ completion_writer::completion_writer(process &me, peer &to, uint32_t index) :
 
 completion_writer::completion_writer(process &me, peer &to, uint32_t index,
                                      std::adopt_lock_t) :
-    m_me(me), m_to(to), m_cq(to.segment->cqs[index])
+    m_to(to), m_cq(to.segment->cqs[index])
 {
     if (m_cq.valid.load(std::memory_order_relaxed) == 0) [[unlikely]] {
         return;
@@ -137,6 +138,9 @@ void completion_queue::lock_ring()
 void completion_queue::list_receives(queue_kind kind, uint32_t queue,
                                      std::unordered_set<uint32_t> &slots) const
 {
+    if (m_shared.valid.load(std::memory_order_relaxed) == 0) {
+        return; // destroyed meanwhile
+    }
     const softrdma::cqe *ring = ring_of(m_owner.seg.base(), m_shared);
     for (uint32_t i = m_shared.head.load(); i != m_shared.tail; ++i) {
         const completion &entry = ring[i & (m_shared.capacity - 1)].data;
@@ -146,29 +150,35 @@ void completion_queue::list_receives(queue_kind kind, uint32_t queue,
     }
 }
 
-void completion_queue::announce_withheld()
+// Sends an event if there are completions and it is wanted.
+template<class F>
+void completion_queue::wake_if(F wanted)
 {
+    // destroy() waits for its end: the channel goes with the queue, and its descriptor to somebody else.
+    execution_guard guard(m_owner.reg, m_owner.reg.own_slot());
     lock_ring();
-    bool fire = (m_shared.head.load() != m_shared.tail) &&
-                (m_shared.armed.exchange(cq_not_armed, std::memory_order_relaxed) !=
-                 cq_not_armed);
+    bool fire = (m_shared.valid.load(std::memory_order_relaxed) != 0) &&
+                (m_shared.notify_fd >= 0) && (m_shared.head.load() != m_shared.tail) &&
+                wanted();
     m_shared.lock.unlock();
-    if (fire && (m_shared.notify_fd >= 0)) {
+    if (fire) {
         send_event(m_owner.self(), m_shared, m_shared.notify_fd, m_shared.channel,
                    m_shared.cookie);
     }
 }
 
+void completion_queue::announce_withheld()
+{
+    wake_if([&] {
+        return m_shared.armed.exchange(cq_not_armed, std::memory_order_relaxed) !=
+               cq_not_armed;
+    });
+}
+
 void completion_queue::wake_if_any()
 {
-    lock_ring();
     // It may have died before it took the request for an event, or after: one too many does no harm.
-    bool any = m_shared.head.load() != m_shared.tail;
-    m_shared.lock.unlock();
-    if (any && (m_shared.notify_fd >= 0)) {
-        send_event(m_owner.self(), m_shared, m_shared.notify_fd, m_shared.channel,
-                   m_shared.cookie);
-    }
+    wake_if([] { return true; });
 }
 
 } // namespace softrdma

@@ -52,16 +52,20 @@ std::ostream &operator<<(std::ostream &to, const scene &which)
     return to << which.name;
 }
 
+// The shortest messages travel in their completion, others in a bounce buffer, the longest ones straight.
 const scene scenes[] = {
-        {"small message, sleeper", IBV_WR_SEND, 64, next::sleep},
-        {"small message", IBV_WR_SEND, 64, next::rearm},
+        {"sleeper", IBV_WR_SEND, 64, next::sleep},
+        {"short message", IBV_WR_SEND, 64, next::rearm},
+        {"bounced message", IBV_WR_SEND, 1024, next::rearm},
         {"large message", IBV_WR_SEND, 12000, next::rearm},
         {"first message", IBV_WR_SEND, 64, next::rearm, true, true},
-        {"message that reaches the limit", IBV_WR_SEND, 64, next::rearm, true, false,
-         true},
+        {"limit reached", IBV_WR_SEND, 64, next::rearm, true, false, true},
+        {"limit reached, bounced", IBV_WR_SEND, 1024, next::rearm, true, false, true},
         {"write with immediate", IBV_WR_RDMA_WRITE_WITH_IMM, 64, next::rearm},
-        {"small message, then failure", IBV_WR_SEND, 64, next::fail, false},
-        {"small message, then reset", IBV_WR_SEND, 64, next::reset, false},
+        {"short message, failure", IBV_WR_SEND, 64, next::fail, false},
+        {"bounced message, failure", IBV_WR_SEND, 1024, next::fail, false},
+        {"short message, reset", IBV_WR_SEND, 64, next::reset, false},
+        {"bounced message, reset", IBV_WR_SEND, 1024, next::reset, false},
         {"addition", IBV_WR_ATOMIC_FETCH_AND_ADD, 8, next::rearm},
 };
 
@@ -86,7 +90,6 @@ bool event_within(int fd, int ms)
 // The one that is killed.
 void send_once(const scene &what, endpoint &self, const address &to)
 {
-    memset(self.buffer, 0x5a, what.length);
     int failure = 0;
     if (what.opcode == IBV_WR_ATOMIC_FETCH_AND_ADD) {
         failure = self.atomic(what.opcode, to, word, 1, 0);
@@ -113,6 +116,7 @@ public:
             if (!what.contact && ((self.send(8) != 0) || (self.wait_status() != 0))) {
                 return;
             }
+            memset(self.buffer, 0x5a, what.length);
             stepped_process::halt();
             send_once(what, self, to);
             stepped_process::halt();

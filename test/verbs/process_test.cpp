@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cerrno>
 #include <dirent.h>
+#include <functional>
 #include <memory>
 #include <string>
 #include <sys/prctl.h>
@@ -266,6 +267,73 @@ BOOST_AUTO_TEST_CASE(threads_share_a_device)
         thread.join();
     }
     BOOST_TEST(failures.load() == 0);
+}
+
+BOOST_AUTO_TEST_CASE(threads_share_queues)
+{
+    // Two send on one queue pair, more often than there are receives; two poll each completion queue, one of
+    // them gives the receives back; one looks, asks for events, and makes and destroys objects beside them.
+    constexpr uint32_t each = 1500;
+    options wanted;
+    wanted.cqe           = 4096;
+    wanted.min_rnr_timer = 1; // 10 us
+    endpoint a(wanted), b(wanted);
+    BOOST_REQUIRE_EQUAL(a.connect(b.own_address()), 0);
+    BOOST_REQUIRE_EQUAL(b.connect(a.own_address()), 0);
+    for (int i = 0; i < 8; ++i) {
+        BOOST_REQUIRE_EQUAL(b.post_receive(16384), 0);
+    }
+    std::atomic<uint32_t> sent{0}, received{0}, failures{0};
+    double give_up = now_ms() + 3 * patience_ms;
+    auto over      = [&] {
+        return ((sent == 2 * each) && (received == 2 * each)) || (failures != 0) ||
+               (now_ms() > give_up);
+    };
+    auto send = [&](uint32_t bytes) {
+        for (uint32_t i = 0; (i < each) && !over();) {
+            int failure = a.send(bytes);
+            i += failure == 0;
+            failures += (failure != 0) && (failure != ENOMEM);
+        }
+    };
+    auto poll = [&](endpoint &at, std::atomic<uint32_t> &count) {
+        while (!over()) {
+            ibv_wc wc;
+            if (ibv_poll_cq(at.cq, 1, &wc) != 1) {
+                continue;
+            }
+            ++count;
+            failures += wc.status != IBV_WC_SUCCESS;
+            failures += (&at == &b) && (b.post_receive(16384) != 0);
+        }
+    };
+    auto disturb = [&] {
+        while (!over()) {
+            failures += ibv_req_notify_cq(b.cq, 0) != 0;
+            failures += b.state() != IBV_QPS_RTS;
+            ibv_cq *cq;
+            void *its_context;
+            if (verbs().get_cq_event(b.channel, &cq, &its_context) == 0) {
+                verbs().ack_cq_events(cq, 1);
+            }
+            endpoint other;
+            failures += other.connect(other.own_address()) != 0;
+        }
+    };
+    std::vector<std::thread> threads;
+    threads.emplace_back(send, 8);
+    threads.emplace_back(send, 12000);
+    for (int i = 0; i < 2; ++i) {
+        threads.emplace_back(poll, std::ref(a), std::ref(sent));
+        threads.emplace_back(poll, std::ref(b), std::ref(received));
+    }
+    threads.emplace_back(disturb);
+    for (std::thread &thread : threads) {
+        thread.join();
+    }
+    BOOST_TEST(failures.load() == 0u);
+    BOOST_TEST(sent.load() == 2 * each);
+    BOOST_TEST(received.load() == 2 * each);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -6,18 +6,24 @@
 // at a random moment and replaced by a new one, as often as asked; in between, processes that only open the
 // device are killed while they do so. In the end every connection must have brought that many messages since
 // its process was started. Then the survivors say whether anything happened that must not, and how many
-// descriptors and mappings they hold.
+// descriptors and mappings they hold. No wait is without an end: one that is too long says where all processes are.
 #include "worker.hpp"
 
 #include "../wire.hpp"
 
+#include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <poll.h>
+#include <string>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -37,6 +43,21 @@ struct settings {
     uint32_t seed     = 1;
     uint32_t messages = 20;
 };
+
+// Where the threads of a process are: name, state, processor time (ticks), what they sleep in.
+void describe(pid_t pid)
+{
+    std::error_code gone;
+    std::filesystem::path tasks = "/proc/" + std::to_string(pid) + "/task";
+    for (std::filesystem::directory_iterator task(tasks, gone), end;
+         !gone && (task != end); task.increment(gone)) {
+        std::string stat, sleep;
+        std::getline(std::ifstream(task->path() / "stat"), stat);
+        std::getline(std::ifstream(task->path() / "wchan"), sleep);
+        printf("  process %d: %s, in %s\n", pid, stat.substr(0, 120).c_str(),
+               sleep.c_str());
+    }
+}
 
 struct member {
     pid_t pid  = -1;
@@ -78,6 +99,13 @@ public:
     }
 
     void kill_and_replace_one()
+    {
+        auto begin = std::chrono::steady_clock::now();
+        replace_one();
+        m_longest = std::max(m_longest, std::chrono::steady_clock::now() - begin);
+    }
+
+    void replace_one()
     {
         uint32_t victim = any(m_wanted.workers);
         disturb();
@@ -135,12 +163,14 @@ public:
             close(each.socket);
         }
         for (const member &each : m_members) {
-            waitpid(each.pid, nullptr, 0);
+            wait_for_end(each.pid);
         }
         // Each peer costs a pidfd, the write end of its doorbell, and a mapping; of the last dead one in each
         // place, the mapping may still be there.
         uint32_t files    = 24 + 2 * m_wanted.workers;
         uint32_t mappings = 1 + 2 * m_wanted.workers;
+        printf("the longest replacement took %ld ms\n",
+               std::chrono::duration_cast<std::chrono::milliseconds>(m_longest).count());
         printf("%lu requests, %lu receives; at most %u descriptors (%u allowed), %u "
                "mappings (%u allowed)\n",
                completed, received, most_files, files, most_mappings, mappings);
@@ -242,10 +272,31 @@ private:
         });
     }
 
-    static void finish(pid_t pid)
+    void finish(pid_t pid)
     {
         kill(pid, SIGKILL);
+        wait_for_end(pid);
+    }
+
+    void wait_for_end(pid_t pid)
+    {
+        int handle = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
+        pollfd entry{handle, POLLIN, 0};
+        if (::poll(&entry, 1, patience_ms) != 1) {
+            printf("FAIL process %d does not end\n", pid);
+            give_up();
+        }
+        close(handle);
         waitpid(pid, nullptr, 0);
+    }
+
+    [[noreturn]] void give_up()
+    {
+        for (const member &each : m_members) {
+            describe(each.pid);
+        }
+        fflush(stdout);
+        abort();
     }
 
     void tell(uint32_t index, const command &what)
@@ -260,8 +311,7 @@ private:
         if (::poll(&entry, 1, patience_ms) != 1) {
             printf("FAIL worker %u (process %d) does not answer\n", index,
                    m_members[index].pid);
-            fflush(stdout);
-            abort();
+            give_up();
         }
     }
 
@@ -271,8 +321,7 @@ private:
         answer result;
         if (!try_get(m_members[index].socket, result)) {
             printf("FAIL worker %u (process %d) is gone\n", index, m_members[index].pid);
-            fflush(stdout);
-            abort();
+            give_up();
         }
         return result;
     }
@@ -281,6 +330,7 @@ private:
     std::minstd_rand m_random;
     std::vector<member> m_members;
     pid_t m_opener = -1;
+    std::chrono::steady_clock::duration m_longest{};
 };
 
 settings read(int argc, char **argv)
