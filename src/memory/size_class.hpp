@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Sizes that small blocks are rounded up to.
+// Sizes that blocks are rounded up to: those of slabs, and of runs of pages that caches
+// keep.
 //
 // All are multiples of a cache line (64 B), so that no two blocks share one. Up to 1 KiB
 // every multiple is a class; above, each doubling has eight: less than 1/8 of a block is
 // lost from 512 B on, half of that on average. Every power of two is a class, so that any
-// alignment up to max_class_size finds one.
+// alignment up to max_class_size finds one. Above max_slab_class all are multiples of 4096.
 #pragma once
 
 #include <bit>
@@ -15,7 +16,8 @@
 namespace be::memory {
 
 inline constexpr size_t min_class_size = 64; // bytes
-inline constexpr size_t max_class_size = 32768; // bytes
+inline constexpr size_t max_slab_class = 32768; // bytes: larger blocks are runs of pages
+inline constexpr size_t max_class_size = size_t{1} << 20; // bytes
 
 namespace detail {
 inline constexpr size_t linear_limit = 1024; // bytes: up to here, steps of min_class_size
@@ -27,6 +29,11 @@ inline constexpr unsigned class_count = detail::linear_classes +
                                         detail::steps_per_doubling *
                                                 std::countr_zero(max_class_size /
                                                                  detail::linear_limit);
+
+inline constexpr unsigned slab_class_count =
+        detail::linear_classes +
+        detail::steps_per_doubling *
+                std::countr_zero(max_slab_class / detail::linear_limit);
 
 constexpr size_t class_size(unsigned index)
 {
