@@ -49,6 +49,7 @@ struct Arena::Impl final : Grower::Job {
     // later.
     size_t give(const void *address, Retired &retired);
     Slab *slab_with_room(unsigned class_index);
+    ArenaRegion *best_region(size_t length, size_t align) const; // null: none
     void drop_slab(Slab &slab);
     bool drop_empty_slabs();
     Block

@@ -37,6 +37,12 @@ uint32_t ArenaRegion::page_of(const void *address) const
     return static_cast<uint32_t>((static_cast<const char *>(address) - base) / page_size);
 }
 
+size_t ArenaRegion::hole_for(size_t length, size_t align) const
+{
+    const auto pages = m_pages.best_fit(pages_in(length), std::max(pages_in(align), 1u));
+    return size_t{pages.value_or(0)} * page_size;
+}
+
 char *ArenaRegion::allocate_run(size_t length, size_t align, size_t requested,
                                 uint8_t class_index)
 {

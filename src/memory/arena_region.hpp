@@ -36,6 +36,10 @@ public:
     ArenaRegion(const ArenaRegion &)            = delete;
     ArenaRegion &operator=(const ArenaRegion &) = delete;
 
+    // Bytes of the hole that such a run would be cut from, 0: no room. The smaller the
+    // better.
+    size_t hole_for(size_t length, size_t align) const;
+
     // Null: no room. `align`: bytes, a power of two.
     char *allocate_run(size_t length, size_t align, size_t requested,
                        uint8_t class_index = no_class);

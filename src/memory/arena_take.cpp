@@ -63,17 +63,31 @@ Slab *Arena::Impl::slab_with_room(unsigned class_index)
     if (slab != nullptr) {
         return slab;
     }
-    for (auto &[base, region] : regions) {
-        if (!region->dedicated()) {
-            slab = region->make_slab(class_index);
-            if (slab != nullptr) {
-                stats.slab_bytes += Slab::pages_of(class_index) * page_size;
-                list.add(*slab);
-                return slab;
-            }
+    ArenaRegion *region = best_region(size_t{Slab::pages_of(class_index)} * page_size,
+                                      max_slab_class);
+    if (region == nullptr) {
+        return nullptr;
+    }
+    slab = region->make_slab(class_index);
+    stats.slab_bytes += Slab::pages_of(class_index) * page_size;
+    list.add(*slab);
+    return slab;
+}
+
+// That with the smallest hole that is large enough, so that large holes last. Dedicated
+// ones go with their block.
+ArenaRegion *Arena::Impl::best_region(size_t length, size_t align) const
+{
+    ArenaRegion *best = nullptr;
+    size_t smallest   = SIZE_MAX;
+    for (const auto &[base, region] : regions) {
+        const size_t hole = region->dedicated() ? 0 : region->hole_for(length, align);
+        if ((hole != 0) && (hole < smallest)) {
+            best     = region.get();
+            smallest = hole;
         }
     }
-    return nullptr;
+    return best;
 }
 
 Block Arena::Impl::take_from(ArenaRegion &region, size_t length, size_t align,
@@ -99,15 +113,8 @@ Block Arena::Impl::take(size_t size, size_t align)
     }
 
     const size_t length = round_to_pages(size);
-    for (auto &[base, region] : regions) {
-        if (!region->dedicated()) { // those go with their block
-            const Block taken = take_from(*region, length, align, size);
-            if (taken) {
-                return taken;
-            }
-        }
-    }
-    return {};
+    ArenaRegion *region = best_region(length, align);
+    return (region != nullptr) ? take_from(*region, length, align, size) : Block{};
 }
 
 size_t Arena::Impl::take_class(unsigned class_index, void **blocks, size_t count)
@@ -128,15 +135,10 @@ size_t Arena::Impl::take_class(unsigned class_index, void **blocks, size_t count
             }
         }
     } else {
-        for (auto &[base, region] : regions) {
-            while ((done < count) && !region->dedicated()) {
-                char *run = region->allocate_run(size, page_size, size,
-                                                 static_cast<uint8_t>(class_index));
-                if (run == nullptr) {
-                    break;
-                }
-                blocks[done++] = run;
-            }
+        ArenaRegion *region = nullptr;
+        while ((done < count) && ((region = best_region(size, page_size)) != nullptr)) {
+            blocks[done++] = region->allocate_run(size, page_size, size,
+                                                  static_cast<uint8_t>(class_index));
         }
     }
     stats.used += done * size;

@@ -13,7 +13,6 @@
 namespace be::memory {
 namespace {
 
-constexpr unsigned large_class   = class_count; // counts blocks of no class
 constexpr size_t batch_bytes     = size_t{64} << 10; // taken from the arena at once
 constexpr unsigned largest_batch = 32; // blocks
 
@@ -99,41 +98,68 @@ ThreadCache *Heap::cache() noexcept
     return (last.heap == m_id) ? last.cache : HeapThreads::find(*this);
 }
 
+// The fast path: the thread used this heap last, and has such a block.
 void *Heap::allocate(size_t size, size_t align, unsigned owner, std::string *why) noexcept
 {
-    size += (size == 0) ? 1 : 0;
-    if (!caches(size, align, owner)) {
+    const HeapThreads::Last last = HeapThreads::last;
+    if (((last.heap == m_id) & caches(size, owner) & common(align))) [[likely]] {
+        const unsigned class_index  = class_of(size);
+        HeapCounters::Owner *counts = last.cache->counters.prepared(owner);
+        void *block                 = last.cache->take(class_index);
+        if ((block != nullptr) && (counts != nullptr)) [[likely]] {
+            counts->allocated(class_index, size);
+            return block;
+        }
+        if (block != nullptr) {
+            (void)last.cache->put(class_index, block);
+        }
+    }
+    return allocate_slowly(size, align, owner, why);
+}
+
+void Heap::free(void *address, size_t size, size_t align, unsigned owner) noexcept
+{
+    const HeapThreads::Last last = HeapThreads::last;
+    if ((last.heap == m_id) & caches(size, owner) & common(align) & (address != nullptr))
+            [[likely]] {
+        const unsigned class_index  = class_of(size);
+        HeapCounters::Owner *counts = last.cache->counters.prepared(owner);
+        if ((counts != nullptr) && last.cache->put(class_index, address)) [[likely]] {
+            counts->freed(class_index);
+            return;
+        }
+    }
+    free_slowly(address, size, align, owner);
+}
+
+void *Heap::allocate_slowly(size_t size, size_t align, unsigned owner,
+                            std::string *why) noexcept
+{
+    size = std::max<size_t>(size, 1);
+    if (!caches(size, owner) || !cacheable(size, align)) {
         return allocate_direct(size, align, owner, why);
     }
-    const unsigned class_index = (align <= min_class_size) ? class_of(size) :
-                                                             class_of(size, align);
+    const unsigned class_index = class_of(size, align);
     ThreadCache *mine          = cache();
     void *block                = (mine != nullptr) ? mine->take(class_index) : nullptr;
     if (block == nullptr) {
         return refill(class_index, size, owner, why);
     }
-    mine->counters.allocated(class_index, size, class_size(class_index), owner);
+    mine->counters.allocated(owner, class_index, size);
     return block;
 }
 
-void Heap::free(void *address, size_t size, size_t align, unsigned owner) noexcept
+void Heap::free_slowly(void *address, size_t size, size_t align, unsigned owner) noexcept
 {
-    size += (size == 0) ? 1 : 0;
+    size = std::max<size_t>(size, 1);
     if (address == nullptr) {
         return;
     }
-    if (!caches(size, align, owner)) {
+    if (!caches(size, owner) || !cacheable(size, align)) {
         free_direct(address, size, owner);
-        return;
+    } else {
+        free_cached(address, class_of(size, align), owner);
     }
-    const unsigned class_index = (align <= min_class_size) ? class_of(size) :
-                                                             class_of(size, align);
-    ThreadCache *mine          = cache();
-    if ((mine == nullptr) || !mine->put(class_index, address)) {
-        spill(class_index, address, owner);
-        return;
-    }
-    mine->counters.freed(class_index, class_size(class_index), owner);
 }
 
 void Heap::free(void *address) noexcept
@@ -142,36 +168,37 @@ void Heap::free(void *address) noexcept
     if (address == nullptr) {
         return;
     }
-    if ((m_debug != nullptr) ||
-        ((m_reserve != nullptr) && m_reserve->find(address, &ignored))) {
+    const bool direct = (m_debug != nullptr) ||
+                        ((m_reserve != nullptr) && m_reserve->find(address, &ignored));
+    const auto class_index = direct ? std::nullopt : m_arena.class_at(address);
+    if (class_index) {
+        free_cached(address, *class_index, 0);
+    } else {
         free_direct(address, 0, 0);
-        return;
     }
-    const auto class_index = m_arena.class_at(address);
-    if (!class_index) {
-        free_direct(address, 0, 0);
-        return;
-    }
+}
+
+void Heap::free_cached(void *address, unsigned class_index, unsigned owner) noexcept
+{
     ThreadCache *mine = cache();
-    if ((mine == nullptr) || !mine->put(*class_index, address)) {
-        spill(*class_index, address, 0);
-        return;
+    if ((mine != nullptr) && mine->put(class_index, address)) {
+        mine->counters.freed(owner, class_index);
+    } else {
+        spill(class_index, address, owner);
     }
-    mine->counters.freed(*class_index, class_size(*class_index), 0);
 }
 
 // The cache is empty, or there is none.
 void *
 Heap::refill(unsigned class_index, size_t size, unsigned owner, std::string *why) noexcept
 {
-    const size_t length = class_size(class_index);
-    ThreadCache *mine   = cache();
-    const bool caching  = (mine != nullptr) && mine->prepare(class_index);
-    size_t wish         = 1;
+    ThreadCache *mine  = cache();
+    const bool caching = (mine != nullptr) &&
+                         ((mine->room(class_index) > 0) || make_room(*mine, class_index));
+    size_t wish = 1;
     if (caching) {
-        wish = std::clamp<size_t>(batch_bytes / length, 1,
-                                  std::min(ThreadCache::capacity_of(class_index) / 2,
-                                           largest_batch));
+        wish = std::clamp<size_t>(batch_bytes / class_size(class_index), 1,
+                                  std::min(mine->room(class_index) / 2, largest_batch));
     }
 
     std::array<void *, largest_batch> blocks;
@@ -193,47 +220,57 @@ Heap::refill(unsigned class_index, size_t size, unsigned owner, std::string *why
     }
 
     size_t kept = 1; // the caller's, and what the cache has room for
-    while ((kept < count) && mine->put(class_index, blocks[kept])) {
+    while ((kept < count) && caching && mine->put(class_index, blocks[kept])) {
         ++kept;
     }
     m_arena.give(blocks.data() + kept, count - kept);
-    if (caching) {
-        mine->counters.allocated(class_index, size, length, owner);
+    if (mine != nullptr) {
+        mine->counters.allocated(owner, class_index, size);
     } else {
         const std::lock_guard<ForkMutex> guard(m_mutex);
-        m_counters.allocated(class_index, size, length, owner);
+        m_counters.allocated(owner, class_index, size);
     }
     return blocks[0];
+}
+
+// More room for a class that is in use, from another one if need be.
+bool Heap::make_room(ThreadCache &cache, unsigned class_index) noexcept
+{
+    while (!cache.widen(class_index)) {
+        if (cache.room(class_index) == ThreadCache::most(class_index)) {
+            return false;
+        }
+        const unsigned victim = cache.victim(class_index);
+        if (victim == class_count) {
+            return false;
+        }
+        void *const *blocks  = nullptr;
+        const uint32_t count = cache.drain(victim, UINT32_MAX, &blocks);
+        m_arena.give(blocks, count);
+        cache.narrow(victim);
+    }
+    return true;
 }
 
 // The cache is full, or there is none.
 void Heap::spill(unsigned class_index, void *address, unsigned owner) noexcept
 {
-    const size_t length = class_size(class_index);
-    ThreadCache *mine   = cache();
-    if ((mine == nullptr) || !mine->prepare(class_index)) {
+    ThreadCache *mine = cache();
+    if (mine == nullptr) {
         m_arena.give(&address, 1);
         const std::lock_guard<ForkMutex> guard(m_mutex);
-        m_counters.freed(class_index, length, owner);
+        m_counters.freed(owner, class_index);
         return;
     }
 
-    mine->counters.freed(class_index, length, owner);
-    if (mine->put(class_index, address)) { // its first block
-        return;
+    mine->counters.freed(owner, class_index);
+    if (!make_room(*mine, class_index)) {
+        void *const *blocks  = nullptr;
+        const uint32_t count = mine->drain(class_index,
+                                           (mine->count(class_index) + 1) / 2, &blocks);
+        m_arena.give(blocks, count);
     }
-    void *const *blocks  = nullptr;
-    const uint32_t count = mine->drain(class_index, (mine->count(class_index) + 1) / 2,
-                                       &blocks);
-    m_arena.give(blocks, count);
-    if (mine->put(class_index, address)) {
-        return;
-    }
-    // It is the bytes of all classes together.
-    for (unsigned other = class_count; other-- > 0;) {
-        m_arena.give(blocks, mine->drain(other, (mine->count(other) + 1) / 2, &blocks));
-    }
-    if (!mine->put(class_index, address)) {
+    if (!mine->put(class_index, address)) { // a cache without any room
         m_arena.give(&address, 1);
     }
 }
@@ -270,7 +307,7 @@ void *Heap::allocate_direct(size_t size, size_t align, unsigned owner,
         return nullptr;
     }
     const std::lock_guard<ForkMutex> guard(m_mutex);
-    m_counters.allocated(large_class, size, rounded(size, align), owner);
+    m_large[owner].allocated(size, rounded(size, align));
     return address;
 }
 
@@ -288,7 +325,7 @@ void Heap::free_direct(void *address, size_t size, unsigned owner) noexcept
     }
     if (length != 0) {
         const std::lock_guard<ForkMutex> guard(m_mutex);
-        m_counters.freed(large_class, length, owner);
+        m_large[owner].freed(length);
     }
 }
 
@@ -300,11 +337,10 @@ void Heap::count_failure() noexcept
 
 void Heap::trim(size_t keep) noexcept
 {
-    if (m_debug == nullptr) {
-        ThreadCache *mine = cache();
-        if (mine != nullptr) {
-            flush(*mine);
-        }
+    if (m_debug != nullptr) {
+        m_debug->release_all();
+    } else if (ThreadCache *mine = cache(); mine != nullptr) {
+        flush(*mine);
     }
     m_arena.trim(keep);
 }
@@ -331,18 +367,28 @@ HeapStats Heap::stats() const
         sum.add(cache->counters);
         stats.cached += cache->bytes();
     }
-    for (size_t i = 0; i < sum.classes.size(); ++i) {
-        stats.classes[i] = {sum.classes[i].allocations.get(), sum.classes[i].frees.get(),
-                            sum.classes[i].requested.get()};
-    }
-    for (size_t i = 0; i < m_owners.size(); ++i) {
-        const HeapCounters::Owner &owner = sum.owners[i];
-        const uint64_t allocated         = owner.allocated.get();
-        const uint64_t freed             = owner.freed.get();
-        // An owner may free what another one allocated.
-        stats.owners.push_back({m_owners[i], owner.allocations.get(), owner.frees.get(),
-                                allocated - std::min(allocated, freed)});
-        stats.live += allocated - freed;
+    for (unsigned number = 0; number < m_owners.size(); ++number) {
+        const Large &large  = m_large[number];
+        HeapOwnerStats mine = {m_owners[number], large.counts.allocations,
+                               large.counts.frees, 0};
+        uint64_t live       = large.bytes; // an owner may free what others allocated
+        HeapClassStats &all = stats.classes[class_count];
+        all.allocations += large.counts.allocations;
+        all.frees += large.counts.frees;
+        all.requested += large.counts.requested;
+        const HeapCounters::Owner *counts = sum.owner(number);
+        for (unsigned i = 0; (counts != nullptr) && (i < class_count); ++i) {
+            const HeapCounters::Class &one = counts->classes[i];
+            stats.classes[i].allocations += one.allocations.get();
+            stats.classes[i].frees += one.frees.get();
+            stats.classes[i].requested += one.requested.get();
+            mine.allocations += one.allocations.get();
+            mine.frees += one.frees.get();
+            live += (one.allocations.get() - one.frees.get()) * class_size(i);
+        }
+        stats.live += live;
+        mine.live = (static_cast<int64_t>(live) > 0) ? live : 0;
+        stats.owners.push_back(std::move(mine));
     }
     stats.failures = m_failures;
     return stats;

@@ -21,6 +21,7 @@
 #include "memory/heap_stats.hpp"
 #include "memory/thread_cache.hpp"
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -95,12 +96,25 @@ private:
     friend class HeapThreads;
     class Debug;
 
-    bool caches(size_t size, size_t align, unsigned owner) const noexcept
+    // Blocks of that size, for that owner, come from caches.
+    bool caches(size_t size, unsigned owner) const noexcept
     {
-        // Runs are aligned to pages only, if their place does not depend on the request.
-        return (((m_caching.load(std::memory_order_relaxed) >> owner) & 1) != 0) &&
-               (size <= max_class_size) && (align <= max_slab_class) &&
-               ((align <= page_alignment) || (size <= max_slab_class));
+        return (((m_caching.load(std::memory_order_relaxed) >> owner) & 1) != 0) &
+               (size - 1 < max_class_size);
+    }
+
+    // What every block of every class has.
+    static bool common(size_t align) noexcept
+    {
+        return (align <= min_class_size) & ((align & (align - 1)) == 0);
+    }
+
+    // Slabs are aligned to any block of theirs. Runs are aligned to pages only, so that
+    // their place does not depend on the request.
+    static bool cacheable(size_t size, size_t align) noexcept
+    {
+        return (align <= ((size <= max_slab_class) ? max_slab_class : page_alignment)) &&
+               ((align & (align - 1)) == 0);
     }
 
     bool receives(unsigned owner) const noexcept
@@ -108,11 +122,34 @@ private:
         return ((m_receiving.load(std::memory_order_relaxed) >> owner) & 1) != 0;
     }
 
+    struct Large {
+        HeapClassStats counts;
+        uint64_t bytes = 0; // that are out, as rounded
+
+        void allocated(size_t requested, size_t length) noexcept
+        {
+            ++counts.allocations;
+            counts.requested += requested;
+            bytes += length;
+        }
+
+        void freed(size_t length) noexcept
+        {
+            ++counts.frees;
+            bytes -= length;
+        }
+    };
+
     ThreadCache *cache() noexcept;
+    void *allocate_slowly(size_t size, size_t align, unsigned owner,
+                          std::string *why) noexcept;
+    void free_slowly(void *address, size_t size, size_t align, unsigned owner) noexcept;
+    void free_cached(void *address, unsigned class_index, unsigned owner) noexcept;
     void *
     refill(unsigned class_index, size_t size, unsigned owner, std::string *why) noexcept;
     void spill(unsigned class_index, void *address, unsigned owner) noexcept;
     void flush(ThreadCache &cache) noexcept;
+    bool make_room(ThreadCache &cache, unsigned class_index) noexcept;
     void *
     allocate_direct(size_t size, size_t align, unsigned owner, std::string *why) noexcept;
     void free_direct(void *address, size_t size, unsigned owner) noexcept;
@@ -132,7 +169,8 @@ private:
     mutable ForkMutex m_mutex;
     // With the mutex held:
     std::vector<std::string> m_owners;
-    HeapCounters m_counters; // of ended threads, and of blocks that bypass the caches
+    HeapCounters m_counters; // of threads that ended, or have no cache
+    std::array<Large, max_owners> m_large; // blocks that bypass the caches, by owner
     std::vector<ThreadCache *> m_caches; // of all threads
     uint64_t m_failures = 0;
 };

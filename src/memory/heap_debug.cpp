@@ -172,6 +172,17 @@ void Heap::Debug::check() noexcept
     report(found);
 }
 
+void Heap::Debug::release_all() noexcept
+{
+    std::string found;
+    {
+        const std::lock_guard<ForkMutex> guard(m_mutex);
+        while (release_oldest(found)) {
+        }
+    }
+    report(found);
+}
+
 void Heap::Debug::report(const std::string &found) const noexcept
 {
     if (found.empty()) {

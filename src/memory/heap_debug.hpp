@@ -35,6 +35,9 @@ public:
 
     void check() noexcept;
 
+    // Looks at what was freed, and gives its memory back.
+    void release_all() noexcept;
+
 private:
     struct Record {
         Block block;

@@ -108,8 +108,9 @@ ThreadCache *HeapThreads::find(Heap &heap) noexcept
     }
     static thread_local Own own;
     try {
-        last = {heap.m_id, own.find(heap)};
-        return last.cache;
+        ThreadCache *cache = own.find(heap);
+        last               = {heap.m_id, cache};
+        return cache;
     } catch (const std::bad_alloc &) {
         return nullptr;
     }

@@ -14,7 +14,7 @@ public:
     // The last heap that the thread used.
     struct Last {
         uint64_t heap      = 0; // Heap::m_id; 0: none
-        ThreadCache *cache = nullptr;
+        ThreadCache *cache = nullptr; // set with it
     };
 
     // A number that no heap has had. Before the heap makes its mutexes.
@@ -27,7 +27,8 @@ public:
     // The heap ends: its caches are nobody's any more.
     static void forget(Heap &heap) noexcept;
 
-    static thread_local constinit Last last;
+    // In the block that is reached without a call: the fast path's.
+    static thread_local constinit Last last __attribute__((tls_model("initial-exec")));
 
 private:
     struct Link;

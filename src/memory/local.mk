@@ -17,6 +17,8 @@ src_memory_libbe_memory_la_SOURCES = \
 	src/memory/grower.hpp \
 	src/memory/heap.cpp \
 	src/memory/heap.hpp \
+	src/memory/heap_counters.cpp \
+	src/memory/heap_counters.hpp \
 	src/memory/heap_debug.cpp \
 	src/memory/heap_debug.hpp \
 	src/memory/heap_stats.hpp \

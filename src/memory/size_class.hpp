@@ -9,6 +9,7 @@
 // alignment up to max_class_size finds one. Above max_slab_class all are multiples of 4096.
 #pragma once
 
+#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -35,7 +36,8 @@ inline constexpr unsigned slab_class_count =
         detail::steps_per_doubling *
                 std::countr_zero(max_slab_class / detail::linear_limit);
 
-constexpr size_t class_size(unsigned index)
+namespace detail {
+constexpr size_t computed_class_size(unsigned index)
 {
     if (index < detail::linear_classes) {
         return (index + 1) * min_class_size;
@@ -46,6 +48,22 @@ constexpr size_t class_size(unsigned index)
     const size_t base       = detail::linear_limit << doubling;
     return base + (step + 1) * (base / detail::steps_per_doubling);
 }
+} // namespace detail
+
+namespace detail {
+inline constexpr auto class_sizes = [] {
+    std::array<uint32_t, class_count> sizes{};
+    for (unsigned index = 0; index < class_count; ++index) {
+        sizes[index] = static_cast<uint32_t>(computed_class_size(index));
+    }
+    return sizes;
+}();
+} // namespace detail
+
+constexpr size_t class_size(unsigned index)
+{
+    return detail::class_sizes[index];
+}
 
 // The smallest class that holds `size` bytes, 1 <= size <= max_class_size.
 constexpr unsigned class_of(size_t size)
@@ -55,7 +73,11 @@ constexpr unsigned class_of(size_t size)
     }
     const unsigned doubling = std::bit_width((size - 1) / detail::linear_limit) - 1;
     const size_t base       = detail::linear_limit << doubling;
-    const size_t step       = (size - 1 - base) / (base / detail::steps_per_doubling);
+    // base / steps_per_doubling is a power of two: no division where it costs.
+    const size_t step = (size - 1 - base) >>
+                        (std::countr_zero(detail::linear_limit /
+                                          detail::steps_per_doubling) +
+                         static_cast<int>(doubling));
     return detail::linear_classes + doubling * detail::steps_per_doubling +
            static_cast<unsigned>(step);
 }

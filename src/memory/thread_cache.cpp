@@ -7,55 +7,77 @@
 namespace be::memory {
 namespace {
 
-constexpr size_t bin_bytes  = size_t{256} << 10; // of the blocks of one class
-constexpr size_t most_count = 64; // blocks
-constexpr size_t least      = 2; // blocks, also of the largest class
+constexpr size_t bin_bytes    = size_t{256} << 10; // of the blocks of one class, at most
+constexpr size_t most_blocks  = 64;
+constexpr size_t least_blocks = 2; // also of the largest class
+constexpr uint32_t first_blocks = 8; // room of a bin at first
 
 } // namespace
 
-void HeapCounters::add(const HeapCounters &other) noexcept
-{
-    for (size_t i = 0; i < classes.size(); ++i) {
-        classes[i].allocations.add(other.classes[i].allocations.get());
-        classes[i].frees.add(other.classes[i].frees.get());
-        classes[i].requested.add(other.classes[i].requested.get());
-    }
-    for (size_t i = 0; i < owners.size(); ++i) {
-        owners[i].allocations.add(other.owners[i].allocations.get());
-        owners[i].frees.add(other.owners[i].frees.get());
-        owners[i].allocated.add(other.owners[i].allocated.get());
-        owners[i].freed.add(other.owners[i].freed.get());
-    }
-}
-
-uint32_t ThreadCache::capacity_of(unsigned class_index) noexcept
+uint32_t ThreadCache::most(unsigned class_index) noexcept
 {
     return static_cast<uint32_t>(
-            std::clamp(bin_bytes / class_size(class_index), least, most_count));
+            std::clamp(bin_bytes / class_size(class_index), least_blocks, most_blocks));
 }
 
-bool ThreadCache::prepare(unsigned class_index) noexcept
+bool ThreadCache::widen(unsigned class_index) noexcept
+{
+    Bin &bin            = m_bins[class_index];
+    const uint32_t most = ThreadCache::most(class_index);
+    const uint32_t room = std::clamp(bin.room * 2, std::min(first_blocks, most), most);
+    const size_t more   = (room - bin.room) * class_size(class_index);
+    if ((more == 0) || (more > m_limit - m_room)) {
+        return false;
+    }
+    if (bin.blocks == nullptr) {
+        bin.blocks.reset(new (std::nothrow) void *[most]);
+        if (bin.blocks == nullptr) {
+            return false;
+        }
+    }
+    bin.room = room;
+    m_room += more;
+    return true;
+}
+
+unsigned ThreadCache::victim(unsigned class_index) noexcept
+{
+    for (unsigned step = 0; step < class_count; ++step) {
+        m_hand = (m_hand + 1) % class_count;
+        if ((m_hand != class_index) && (m_bins[m_hand].room > 0)) {
+            return m_hand;
+        }
+    }
+    return class_count;
+}
+
+void ThreadCache::narrow(unsigned class_index) noexcept
 {
     Bin &bin = m_bins[class_index];
-    if (bin.capacity == 0) {
-        const uint32_t capacity = capacity_of(class_index);
-        bin.blocks.reset(new (std::nothrow) void *[capacity]);
-        bin.capacity = (bin.blocks != nullptr) ? capacity : 0;
-    }
-    return bin.capacity != 0;
+    m_room -= (bin.room - bin.count) * class_size(class_index);
+    bin.room = bin.count;
 }
 
 uint32_t
 ThreadCache::drain(unsigned class_index, uint32_t count, void *const **blocks) noexcept
 {
-    Bin &bin = m_bins[class_index];
-    count    = std::min(count, bin.count);
+    Bin &bin            = m_bins[class_index];
+    const uint32_t held = bin.count.load(std::memory_order_relaxed);
+    count               = std::min(count, held);
     // The oldest go behind the others, which keep their order.
-    std::rotate(bin.blocks.get(), bin.blocks.get() + count, bin.blocks.get() + bin.count);
-    bin.count -= count;
-    m_bytes.store(bytes() - count * class_size(class_index), std::memory_order_relaxed);
-    *blocks = bin.blocks.get() + bin.count;
+    std::rotate(bin.blocks.get(), bin.blocks.get() + count, bin.blocks.get() + held);
+    bin.count.store(held - count, std::memory_order_relaxed);
+    *blocks = bin.blocks.get() + (held - count);
     return count;
+}
+
+size_t ThreadCache::bytes() const noexcept
+{
+    size_t bytes = 0;
+    for (unsigned i = 0; i < class_count; ++i) {
+        bytes += count(i) * class_size(i);
+    }
+    return bytes;
 }
 
 } // namespace be::memory

@@ -3,10 +3,13 @@
 // The blocks that one thread keeps at hand of one heap, and its share of the counters.
 //
 // A bin per size class, last freed first reused. Bins hold pointers outside of the blocks,
-// and are allocated when a class is first used.
-// Threads: the cache's own; the counters are read by any.
+// and get room when their class is used. The room of all bins together is bounded in
+// bytes, so the common case has nothing to add up: a bin that needs more takes it from
+// others (Heap::spill()).
+// Threads: the cache's own; counters and bytes() are read by any.
 #pragma once
 
+#include "memory/heap_counters.hpp"
 #include "memory/size_class.hpp"
 
 #include <array>
@@ -17,104 +20,49 @@
 
 namespace be::memory {
 
-// One writer, any number of readers.
-class Counter {
-public:
-    void add(uint64_t count) noexcept
-    {
-        m_value.store(m_value.load(std::memory_order_relaxed) + count,
-                      std::memory_order_relaxed);
-    }
-
-    uint64_t get() const noexcept
-    {
-        return m_value.load(std::memory_order_relaxed);
-    }
-
-private:
-    std::atomic<uint64_t> m_value{0};
-};
-
-// Counts of one thread; sums over all threads are exact when none is at work.
-struct HeapCounters {
-    static constexpr unsigned max_owners = 64;
-
-    struct Class {
-        Counter allocations;
-        Counter frees;
-        Counter requested; // bytes
-    };
-    struct Owner {
-        Counter allocations;
-        Counter frees;
-        Counter allocated; // bytes, as rounded
-        Counter freed; // bytes, as rounded
-    };
-
-    std::array<Class, class_count + 1> classes;
-    std::array<Owner, max_owners> owners;
-
-    void allocated(unsigned class_index, size_t requested, size_t length,
-                   unsigned owner) noexcept
-    {
-        classes[class_index].allocations.add(1);
-        classes[class_index].requested.add(requested);
-        owners[owner].allocations.add(1);
-        owners[owner].allocated.add(length);
-    }
-
-    void freed(unsigned class_index, size_t length, unsigned owner) noexcept
-    {
-        classes[class_index].frees.add(1);
-        owners[owner].frees.add(1);
-        owners[owner].freed.add(length);
-    }
-
-    void add(const HeapCounters &other) noexcept;
-};
-
 class ThreadCache {
 public:
-    struct Bin {
-        std::unique_ptr<void *[]> blocks;
-        uint32_t count    = 0;
-        uint32_t capacity = 0;
-    };
-
     // `limit`: bytes in all bins together, at most.
     explicit ThreadCache(size_t limit) : m_limit(limit)
     {
     }
 
-    // Blocks that a bin of that class has room for.
-    static uint32_t capacity_of(unsigned class_index) noexcept;
+    // Blocks that a bin of that class may get room for.
+    static uint32_t most(unsigned class_index) noexcept;
 
     // Null: the bin is empty.
     void *take(unsigned class_index) noexcept
     {
-        Bin &bin = m_bins[class_index];
-        if (bin.count == 0) {
+        Bin &bin             = m_bins[class_index];
+        const uint32_t count = bin.count.load(std::memory_order_relaxed);
+        if (count == 0) {
             return nullptr;
         }
-        m_bytes.store(bytes() - class_size(class_index), std::memory_order_relaxed);
-        return bin.blocks[--bin.count];
+        bin.count.store(count - 1, std::memory_order_relaxed);
+        return bin.blocks[count - 1];
     }
 
     // False: no room.
     bool put(unsigned class_index, void *block) noexcept
     {
-        Bin &bin           = m_bins[class_index];
-        const size_t total = bytes() + class_size(class_index);
-        if ((bin.count == bin.capacity) || (total > m_limit)) {
+        Bin &bin             = m_bins[class_index];
+        const uint32_t count = bin.count.load(std::memory_order_relaxed);
+        if (count == bin.room) {
             return false;
         }
-        m_bytes.store(total, std::memory_order_relaxed);
-        bin.blocks[bin.count++] = block;
+        bin.blocks[count] = block;
+        bin.count.store(count + 1, std::memory_order_relaxed);
         return true;
     }
 
-    // Makes the bin of a class that was not used before; false: no memory for it.
-    bool prepare(unsigned class_index) noexcept;
+    // Gives the bin more room; false: it has the most, or the cache has no more, or there
+    // is no memory.
+    bool widen(unsigned class_index) noexcept;
+
+    // The class of a bin that could give its room to another one, each time another; none:
+    // class_count. Its blocks have to be drained, then narrow() takes its room.
+    unsigned victim(unsigned class_index) noexcept;
+    void narrow(unsigned class_index) noexcept;
 
     // Takes up to `count` blocks, those that lie there longest, out of the bin; the caller
     // gives them back. They are at `blocks` until the bin is used again.
@@ -122,20 +70,29 @@ public:
 
     uint32_t count(unsigned class_index) const noexcept
     {
-        return m_bins[class_index].count;
+        return m_bins[class_index].count.load(std::memory_order_relaxed);
     }
 
-    size_t bytes() const noexcept
+    uint32_t room(unsigned class_index) const noexcept
     {
-        return m_bytes.load(std::memory_order_relaxed);
+        return m_bins[class_index].room;
     }
+
+    size_t bytes() const noexcept;
 
     HeapCounters counters;
 
 private:
+    struct Bin {
+        std::unique_ptr<void *[]> blocks;
+        std::atomic<uint32_t> count{0};
+        uint32_t room = 0;
+    };
+
     std::array<Bin, class_count> m_bins;
-    std::atomic<size_t> m_bytes{0};
-    size_t m_limit; // bytes
+    size_t m_room = 0; // bytes that all bins have room for
+    size_t m_limit; // of it
+    unsigned m_hand = 0; // where the last victim was
 };
 
 } // namespace be::memory
