@@ -35,7 +35,7 @@ ucm/          src/ucx_be
 ucp/          src/ucx_be src/adapter src/tools
 hwloc         src/memory
 boost/        src/control
-flatbuffers/  src/control
+flatbuffers/  src/control src/adapter
 sodium        src/control src/engine
 fmt/          src/engine src/adapter src/tools
 CLI/          src/tools src/softrdma test/sim

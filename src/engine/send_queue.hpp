@@ -9,13 +9,18 @@
 //
 // Invariant: posted - retired <= capacity, the max_send_wr that the queue pair was created with. One slot is
 // never given to ordinary work: the marker that flush and drain post must always find room.
+//
+// What is kept of each work request lies in a ring that grows with the most that were ever posted at once: an
+// idle peer costs little, however deep its queues are.
 
 #pragma once
 
 #include "verbs/queue_pair.hpp"
 
+#include <cerrno>
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <optional>
 #include <utility>
 
@@ -44,8 +49,8 @@ public:
     // `tag` comes back in the upper half of every wr_id.
     SendQueue(verbs::QueuePair qp, unsigned capacity, std::uint32_t tag) :
         m_qp(std::move(qp)),
-        m_slots(std::make_unique<Slot[]>(ring_size(capacity))),
-        m_mask(ring_size(capacity) - 1),
+        m_slots(std::make_unique<Slot[]>(first_ring)),
+        m_mask(first_ring - 1),
         m_capacity(capacity),
         m_interval(capacity > 4 ? capacity / 4 : 1),
         m_tag(tag)
@@ -116,6 +121,9 @@ public:
     // signalled flag. The caller has checked room() (or posts the marker). Returns 0 or errno.
     int post(ibv_send_wr &wr, const Slot &slot, bool signal) noexcept
     {
+        if (m_posted - m_retired > m_mask && !grow()) [[unlikely]] {
+            return ENOMEM;
+        }
         if (signal || ++m_unsignalled >= m_interval) {
             wr.send_flags |= IBV_SEND_SIGNALED;
             m_unsignalled = 0;
@@ -159,13 +167,22 @@ private:
         }
     }
 
-    static std::uint32_t ring_size(unsigned capacity) noexcept
+    static constexpr std::uint32_t first_ring = 16; // slots, a power of two
+
+    // Doubles the ring: a few times in a queue's life. False: no memory.
+    bool grow() noexcept
     {
-        std::uint32_t size = 1;
-        while (size < capacity) {
-            size <<= 1;
+        const std::uint32_t mask = m_mask * 2 + 1;
+        std::unique_ptr<Slot[]> slots(new (std::nothrow) Slot[mask + std::size_t{1}]);
+        if (slots == nullptr) {
+            return false;
         }
-        return size;
+        for (std::uint64_t i = m_retired; i != m_posted; ++i) {
+            slots[i & mask] = m_slots[i & m_mask];
+        }
+        m_slots = std::move(slots);
+        m_mask  = mask;
+        return true;
     }
 
     std::optional<verbs::QueuePair> m_qp;

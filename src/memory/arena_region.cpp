@@ -20,7 +20,8 @@ ArenaRegion::ArenaRegion(size_t length, const RegionOptions &options,
     m_number(number),
     m_dedicated(dedicated),
     m_pages(pages_in(m_memory.length())),
-    m_slab_of(pages_in(m_memory.length()), nullptr)
+    m_slab_of(pages_in(m_memory.length()), nullptr),
+    m_class_of(pages_in(m_memory.length()))
 {
     m_registration = m_registrar.add(m_memory.data(), m_memory.length());
 }
@@ -36,7 +37,14 @@ uint32_t ArenaRegion::page_of(const void *address) const
     return static_cast<uint32_t>((static_cast<const char *>(address) - base) / page_size);
 }
 
-char *ArenaRegion::allocate_run(size_t length, size_t align, size_t requested)
+size_t ArenaRegion::hole_for(size_t length, size_t align) const
+{
+    const auto pages = m_pages.best_fit(pages_in(length), std::max(pages_in(align), 1u));
+    return size_t{pages.value_or(0)} * page_size;
+}
+
+char *ArenaRegion::allocate_run(size_t length, size_t align, size_t requested,
+                                uint8_t class_index)
 {
     const uint32_t pages = pages_in(length);
     const auto first     = m_pages.allocate(pages, std::max(pages_in(align), 1u));
@@ -44,6 +52,7 @@ char *ArenaRegion::allocate_run(size_t length, size_t align, size_t requested)
         return nullptr;
     }
     m_runs.emplace(*first, Run{pages, requested});
+    m_class_of[*first].store(class_index, std::memory_order_relaxed);
     return page_address(*first);
 }
 
@@ -62,15 +71,19 @@ std::optional<ArenaRegion::Run> ArenaRegion::free_run(const void *address)
 Slab *ArenaRegion::make_slab(unsigned class_index)
 {
     const uint32_t pages = Slab::pages_of(class_index);
-    // A slab begins at a multiple of the largest class, for blocks that are aligned to
+    // A slab begins at a multiple of the largest slab class, for blocks that are aligned to
     // their size.
-    const auto first = m_pages.allocate(pages, pages_in(max_class_size));
+    const auto first = m_pages.allocate(pages, pages_in(max_slab_class));
     if (!first) {
         return nullptr;
     }
     auto slab    = std::make_unique<Slab>(*this, *first, class_index);
     Slab *result = slab.get();
     std::fill_n(m_slab_of.begin() + *first, pages, result);
+    for (uint32_t page = *first; page < *first + pages; ++page) {
+        m_class_of[page].store(static_cast<uint8_t>(class_index),
+                               std::memory_order_relaxed);
+    }
     m_slabs.emplace(*first, std::move(slab));
     return result;
 }

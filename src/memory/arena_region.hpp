@@ -10,6 +10,8 @@
 #include "memory/page_map.hpp"
 #include "memory/slab.hpp"
 
+#include <atomic>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <unordered_map>
@@ -24,6 +26,7 @@ public:
         uint32_t pages   = 0;
         size_t requested = 0; // bytes
     };
+    static constexpr uint8_t no_class = UINT8_MAX; // of a run of any size
 
     // Maps and registers; throws what those throw. `dedicated`: made for one block, and
     // goes with it.
@@ -33,8 +36,13 @@ public:
     ArenaRegion(const ArenaRegion &)            = delete;
     ArenaRegion &operator=(const ArenaRegion &) = delete;
 
+    // Bytes of the hole that such a run would be cut from, 0: no room. The smaller the
+    // better.
+    size_t hole_for(size_t length, size_t align) const;
+
     // Null: no room. `align`: bytes, a power of two.
-    char *allocate_run(size_t length, size_t align, size_t requested);
+    char *allocate_run(size_t length, size_t align, size_t requested,
+                       uint8_t class_index = no_class);
     // What the run that begins at `address` was; none: no such run is out, and nothing
     // was changed.
     std::optional<Run> free_run(const void *address);
@@ -44,6 +52,18 @@ public:
     void drop_slab(Slab &slab); // empty, and not used afterwards
     // The slab `address` lies in; null: none.
     Slab *slab_at(const void *address) const;
+
+    // Of the block that begins at, or for slabs lies at, `address`. Without the lock, as
+    // long as that block is out.
+    uint8_t class_at(const void *address) const
+    {
+        return m_class_of[page_of(address)].load(std::memory_order_relaxed);
+    }
+
+    size_t free_bytes() const
+    {
+        return size_t{m_pages.free_pages()} * page_size;
+    }
 
     char *page_address(uint32_t page) const
     {
@@ -87,6 +107,7 @@ private:
     std::unordered_map<uint32_t, Run> m_runs; // by first page
     std::unordered_map<uint32_t, std::unique_ptr<Slab>> m_slabs; // by first page
     std::vector<Slab *> m_slab_of; // by page; null: no slab's
+    std::vector<std::atomic<uint8_t>> m_class_of; // by page
 };
 
 } // namespace be::memory

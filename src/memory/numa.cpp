@@ -3,6 +3,8 @@
 
 #include <hwloc.h>
 
+#include <sched.h>
+
 #include <cerrno>
 #include <cstring>
 
@@ -26,6 +28,12 @@ hwloc_topology_t load_topology()
 }
 
 } // namespace
+
+int current_node()
+{
+    unsigned cpu = 0, node = 0;
+    return (getcpu(&cpu, &node) == 0) ? static_cast<int>(node) : -1;
+}
 
 std::string bind_to_node(void *address, size_t length, int node)
 {

@@ -13,4 +13,7 @@ namespace be::memory {
 // which takes milliseconds and is kept.
 std::string bind_to_node(void *address, size_t length, int node);
 
+// Of the calling thread, now; -1: not known.
+int current_node();
+
 } // namespace be::memory

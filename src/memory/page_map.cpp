@@ -26,19 +26,34 @@ PageMap::ByAddress::iterator PageMap::remove(ByAddress::iterator run)
     return m_by_address.erase(run);
 }
 
+PageMap::BySize::const_iterator PageMap::find(uint32_t pages, uint32_t align) const
+{
+    auto run = m_by_size.lower_bound({pages, 0});
+    while ((run != m_by_size.end()) &&
+           ((-run->second & (align - 1)) > run->first - pages)) {
+        ++run;
+    }
+    return run;
+}
+
+std::optional<uint32_t> PageMap::best_fit(uint32_t pages, uint32_t align) const
+{
+    const auto run = find(pages, align);
+    return (run != m_by_size.end()) ? std::optional<uint32_t>(run->first) : std::nullopt;
+}
+
 std::optional<uint32_t> PageMap::allocate(uint32_t pages, uint32_t align)
 {
-    for (auto run = m_by_size.lower_bound({pages, 0}); run != m_by_size.end(); ++run) {
-        const auto [run_pages, run_first] = *run;
-        const uint32_t front              = -run_first & (align - 1);
-        if (front <= run_pages - pages) {
-            remove(m_by_address.find(run_first));
-            add(run_first, front);
-            add(run_first + front + pages, run_pages - front - pages);
-            return run_first + front;
-        }
+    const auto run = find(pages, align);
+    if (run == m_by_size.end()) {
+        return std::nullopt;
     }
-    return std::nullopt;
+    const auto [run_pages, run_first] = *run;
+    const uint32_t front              = -run_first & (align - 1);
+    remove(m_by_address.find(run_first));
+    add(run_first, front);
+    add(run_first + front + pages, run_pages - front - pages);
+    return run_first + front;
 }
 
 void PageMap::free(uint32_t first, uint32_t pages)

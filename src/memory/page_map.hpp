@@ -27,6 +27,9 @@ public:
     // two).
     std::optional<uint32_t> allocate(uint32_t pages, uint32_t align);
 
+    // The pages of the run that allocate() would cut; none: it would fail.
+    std::optional<uint32_t> best_fit(uint32_t pages, uint32_t align) const;
+
     // A run that allocate() gave, whole.
     void free(uint32_t first, uint32_t pages);
 
@@ -42,14 +45,16 @@ public:
 
 private:
     using ByAddress = std::map<uint32_t, uint32_t>; // first page -> pages
+    using BySize    = std::set<std::pair<uint32_t, uint32_t>>; // pages, first page
 
+    BySize::const_iterator find(uint32_t pages, uint32_t align) const;
     void add(uint32_t first, uint32_t pages);
     ByAddress::iterator remove(ByAddress::iterator run);
 
     uint32_t m_pages;
     uint32_t m_free_pages = 0;
     ByAddress m_by_address;
-    std::set<std::pair<uint32_t, uint32_t>> m_by_size; // pages, first page
+    BySize m_by_size;
 };
 
 } // namespace be::memory

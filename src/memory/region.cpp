@@ -53,6 +53,9 @@ int populate(void *data, size_t length, bool huge)
 
 void bind(void *data, size_t length, int node, std::string &note)
 {
+    if (node == RegionOptions::thread_node) {
+        node = current_node();
+    }
     if (node >= 0) {
         append(note, bind_to_node(data, length, node));
     }

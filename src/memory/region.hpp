@@ -28,7 +28,10 @@ enum class Pages {
 const char *to_string(Pages pages);
 
 struct RegionOptions {
-    int numa_node   = -1; // OS index; -1: wherever the kernel puts it
+    static constexpr int any_node    = -1; // wherever the kernel puts it
+    static constexpr int thread_node = -2; // that of the calling thread
+
+    int numa_node   = any_node; // or the OS index of one
     bool huge_pages = true; // false: neither huge nor transparent huge pages
     bool prefault   = false; // touch every page now, so that no fault comes later
 };

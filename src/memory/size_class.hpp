@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Sizes that small blocks are rounded up to.
+// Sizes that blocks are rounded up to: those of slabs, and of runs of pages that caches
+// keep.
 //
 // All are multiples of a cache line (64 B), so that no two blocks share one. Up to 1 KiB
 // every multiple is a class; above, each doubling has eight: less than 1/8 of a block is
 // lost from 512 B on, half of that on average. Every power of two is a class, so that any
-// alignment up to max_class_size finds one.
+// alignment up to max_class_size finds one. Above max_slab_class all are multiples of 4096.
 #pragma once
 
+#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -15,7 +17,8 @@
 namespace be::memory {
 
 inline constexpr size_t min_class_size = 64; // bytes
-inline constexpr size_t max_class_size = 32768; // bytes
+inline constexpr size_t max_slab_class = 32768; // bytes: larger blocks are runs of pages
+inline constexpr size_t max_class_size = size_t{1} << 20; // bytes
 
 namespace detail {
 inline constexpr size_t linear_limit = 1024; // bytes: up to here, steps of min_class_size
@@ -28,7 +31,13 @@ inline constexpr unsigned class_count = detail::linear_classes +
                                                 std::countr_zero(max_class_size /
                                                                  detail::linear_limit);
 
-constexpr size_t class_size(unsigned index)
+inline constexpr unsigned slab_class_count =
+        detail::linear_classes +
+        detail::steps_per_doubling *
+                std::countr_zero(max_slab_class / detail::linear_limit);
+
+namespace detail {
+constexpr size_t computed_class_size(unsigned index)
 {
     if (index < detail::linear_classes) {
         return (index + 1) * min_class_size;
@@ -39,6 +48,22 @@ constexpr size_t class_size(unsigned index)
     const size_t base       = detail::linear_limit << doubling;
     return base + (step + 1) * (base / detail::steps_per_doubling);
 }
+} // namespace detail
+
+namespace detail {
+inline constexpr auto class_sizes = [] {
+    std::array<uint32_t, class_count> sizes{};
+    for (unsigned index = 0; index < class_count; ++index) {
+        sizes[index] = static_cast<uint32_t>(computed_class_size(index));
+    }
+    return sizes;
+}();
+} // namespace detail
+
+constexpr size_t class_size(unsigned index)
+{
+    return detail::class_sizes[index];
+}
 
 // The smallest class that holds `size` bytes, 1 <= size <= max_class_size.
 constexpr unsigned class_of(size_t size)
@@ -48,7 +73,11 @@ constexpr unsigned class_of(size_t size)
     }
     const unsigned doubling = std::bit_width((size - 1) / detail::linear_limit) - 1;
     const size_t base       = detail::linear_limit << doubling;
-    const size_t step       = (size - 1 - base) / (base / detail::steps_per_doubling);
+    // base / steps_per_doubling is a power of two: no division where it costs.
+    const size_t step = (size - 1 - base) >>
+                        (std::countr_zero(detail::linear_limit /
+                                          detail::steps_per_doubling) +
+                         static_cast<int>(doubling));
     return detail::linear_classes + doubling * detail::steps_per_doubling +
            static_cast<unsigned>(step);
 }

@@ -10,7 +10,7 @@ constexpr size_t small_slab    = 64 * 1024; // bytes: of blocks up to an eighth 
 constexpr size_t large_slab    = 256 * 1024; // bytes: of the others
 constexpr size_t blocks_a_slab = 8; // at least
 
-static_assert(large_slab / max_class_size >= blocks_a_slab);
+static_assert(large_slab / max_slab_class >= blocks_a_slab);
 static_assert(small_slab / min_class_size <= UINT16_MAX);
 
 } // namespace

@@ -86,9 +86,6 @@ queue_pair *queue_pair::create(device_context &context, ibv_pd *pd,
         errno = ENOMEM;
         return nullptr;
     }
-    // Left uninitialised, so that a ring costs memory only as far as requests had to wait in it.
-    created->m_ring = std::make_unique_for_overwrite<stored_request[]>(
-            attr.cap.max_send_wr);
     created->m_init   = attr;
     created->device   = context.device;
     created->pd_index = pd->handle;

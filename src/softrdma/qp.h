@@ -21,6 +21,7 @@
 #include <infiniband/verbs.h>
 
 #include <atomic>
+#include <cstddef>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -129,6 +130,8 @@ private:
 
     // qp_fabric.cpp
     bool is_modelled(const ibv_send_wr &wr) const;
+    bool make_ring();
+    std::byte *place_of(uint32_t sequence);
     stored_request &stored(uint32_t sequence);
     bool launch(stored_request &request);
     void launch_new();
@@ -164,7 +167,9 @@ private:
     bool m_draining       = false; // in SQD, with a request that had begun
     bool m_notify_drained = false;
 
-    std::unique_ptr<stored_request[]> m_ring; // max_send_wr requests, by sequence number
+    // Room for max_send_wr requests, by sequence number; none before the first is posted. Raw: each begins
+    // its life in store(), so that only those that had to wait cost memory.
+    std::unique_ptr<std::byte[]> m_ring;
     uint32_t m_posted   = 0;
     uint32_t m_executed = 0;
     uint32_t m_launched = 0; // given to the fabric model, when that is on

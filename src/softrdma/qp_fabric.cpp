@@ -10,6 +10,7 @@
 #include "qp_request.h"
 
 #include <algorithm>
+#include <new>
 
 namespace softrdma {
 namespace {
@@ -48,9 +49,21 @@ bool queue_pair::is_modelled(const ibv_send_wr &wr) const
     return (conditions & port_modelled) != 0;
 }
 
+bool queue_pair::make_ring()
+{
+    m_ring.reset(new (std::nothrow)
+                         std::byte[m_init.cap.max_send_wr * sizeof(stored_request)]);
+    return m_ring != nullptr;
+}
+
+std::byte *queue_pair::place_of(uint32_t sequence)
+{
+    return m_ring.get() + sequence % m_init.cap.max_send_wr * sizeof(stored_request);
+}
+
 queue_pair::stored_request &queue_pair::stored(uint32_t sequence)
 {
-    return m_ring[sequence % m_init.cap.max_send_wr];
+    return *std::launder(reinterpret_cast<stored_request *>(place_of(sequence)));
 }
 
 // Gives a request to the model. False when that has no room.

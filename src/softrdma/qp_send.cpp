@@ -130,7 +130,11 @@ int queue_pair::check_post(const ibv_send_wr &wr, uint32_t ahead)
         return failure;
     }
     uint32_t used = m_posted - m_retired.load(std::memory_order_acquire);
-    return (used + ahead >= m_init.cap.max_send_wr) ? ENOMEM : 0;
+    if ((used + ahead >= m_init.cap.max_send_wr) ||
+        ((m_ring == nullptr) && !make_ring())) {
+        return ENOMEM;
+    }
+    return 0;
 }
 
 void queue_pair::accept(const ibv_send_wr &wr)
@@ -210,7 +214,7 @@ int queue_pair::post_recv(ibv_recv_wr *wr, ibv_recv_wr **bad)
 
 void queue_pair::store(const ibv_send_wr &wr)
 {
-    stored_request &kept = m_ring[m_posted++ % m_init.cap.max_send_wr];
+    stored_request &kept = *new (place_of(m_posted++)) stored_request;
     kept.wr              = wr;
     kept.wr.next         = nullptr;
     kept.wr.sg_list      = kept.sges;

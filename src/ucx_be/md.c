@@ -207,7 +207,7 @@ void uct_be_md_vfs_init(uct_md_h uct_md)
     uct_be_md_t *md = ucs_derived_of(uct_md, uct_be_md_t);
 
     if (md->rcache != NULL) {
-        ucs_vfs_obj_add_sym_link(uct_md, md->rcache, "rcache");
+        uct_be_rcache_vfs_init(md);
     }
 }
 

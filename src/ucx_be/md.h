@@ -14,13 +14,15 @@ typedef struct uct_be_mem {
     unsigned access; /* BE_ACCESS_xx: less than all for memory that is mapped read-only */
 } uct_be_mem_t;
 
+typedef struct uct_be_rcache uct_be_rcache_t;
+
 typedef struct uct_be_md {
     uct_md_t super;
     be_md_t *engine_md;
     const uct_be_devices_t *devices;
     const be_port_info_t *first_port; /* names the device */
     uct_be_resource_name_t resource_name;
-    ucs_rcache_t *rcache; /* NULL: registrations are not cached */
+    uct_be_rcache_t *rcache; /* NULL: registrations are not cached */
 } uct_be_md_t;
 
 ucs_status_t uct_be_md_open(uct_component_t *component, const char *md_name,

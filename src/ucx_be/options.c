@@ -52,7 +52,7 @@ ucs_config_field_t uct_be_md_config_table[] = {
          "released when there are more.",
          ucs_offsetof(uct_be_md_config_t, rcache.max_regions), UCS_CONFIG_TYPE_ULUNITS},
 
-        {"RCACHE_MAX_SIZE", "inf",
+        {"RCACHE_MAX_SIZE", "64G",
          "Total size of the regions in the registration cache, in bytes; those not in "
          "use\n"
          "for longest are released when there is more.",

@@ -53,7 +53,8 @@ test_uct_memory_test_LDADD    = $(uct_test_ldadd)
 test_uct_memory_test_SOURCES  = \
 	$(uct_test_harness) \
 	test/uct/invalid_test.cpp \
-	test/uct/memory_test.cpp
+	test/uct/memory_test.cpp \
+	test/uct/remap_test.cpp
 
 test_uct_fault_test_CPPFLAGS = $(uct_test_cppflags)
 test_uct_fault_test_LDADD    = $(uct_test_ldadd)

@@ -2,13 +2,12 @@
 //
 // Random allocation and freeing against a shadow model that knows which bytes are whose.
 #include "fake_registrar.hpp"
+#include "sizes.hpp"
 
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
 #include <atomic>
-#include <cmath>
-#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <mutex>
@@ -23,18 +22,10 @@ namespace {
 
 constexpr size_t mebi = size_t{1} << 20;
 
-// Operations of one run: more with BE_TEST_OPERATIONS.
-uint64_t operations(uint64_t otherwise)
-{
-    const char *text = getenv("BE_TEST_OPERATIONS");
-    return (text != nullptr) ? strtoull(text, nullptr, 10) : otherwise;
-}
-
 // Log-uniform from 1 byte to 1 MiB: small ones are the many.
 size_t random_size(std::mt19937_64 &random)
 {
-    return static_cast<size_t>(
-            std::exp2(std::uniform_real_distribution<double>(0, 20)(random)));
+    return log_uniform(random, 0, 20);
 }
 
 size_t random_alignment(std::mt19937_64 &random)
@@ -116,7 +107,7 @@ BOOST_AUTO_TEST_CASE(blocks_never_overlap_and_totals_agree)
 {
     std::mt19937_64 random(42);
     FakeRegistrar registrar;
-    Arena arena(small_arena(4 * mebi, 24 * mebi), registrar.callbacks());
+    Arena arena(small_arena(4 * mebi, 8 * mebi), registrar.callbacks());
     Shadow shadow;
     uint64_t failures = 0;
 
@@ -146,7 +137,7 @@ BOOST_AUTO_TEST_CASE(blocks_never_overlap_and_totals_agree)
             const ArenaStats stats = arena.stats();
             BOOST_TEST_REQUIRE(stats.used == shadow.used());
             BOOST_TEST_REQUIRE(stats.requested == shadow.requested());
-            BOOST_TEST_REQUIRE(stats.mapped <= 24 * mebi);
+            BOOST_TEST_REQUIRE(stats.mapped <= 8 * mebi);
             BOOST_TEST_REQUIRE(stats.used <= stats.mapped);
             BOOST_TEST_REQUIRE(stats.failures == failures);
         }

@@ -8,8 +8,15 @@ test_unit_memory_memory_test_SOURCES  = \
 	test/unit/memory/arena_random_test.cpp \
 	test/unit/memory/arena_test.cpp \
 	test/unit/memory/fake_registrar.hpp \
+	test/unit/memory/fragmentation_test.cpp \
+	test/unit/memory/growth_test.cpp \
+	test/unit/memory/heap_debug_test.cpp \
+	test/unit/memory/heap_random_test.cpp \
+	test/unit/memory/heap_test.cpp \
 	test/unit/memory/main.cpp \
 	test/unit/memory/page_map_test.cpp \
 	test/unit/memory/pool_test.cpp \
+	test/unit/memory/region_index_test.cpp \
 	test/unit/memory/region_test.cpp \
-	test/unit/memory/size_class_test.cpp
+	test/unit/memory/size_class_test.cpp \
+	test/unit/memory/sizes.hpp
