@@ -48,6 +48,7 @@
 #include <vector>
 
 #include "core/grant_log.hpp"
+#include "core/grant_totals.hpp"
 #include "core/index_list.hpp"
 #include "core/serial.hpp"
 
@@ -217,31 +218,17 @@ private:
         unlisted = lists
     };
 
-    struct Channel {
-        uint32_t granted    = 0;
-        uint32_t arrived    = 0;
-        uint32_t demand     = 0;
-        uint32_t told       = 0;
-        uint32_t returned   = 0;
+    struct Channel : GrantTotals {
         uint32_t cap        = 0; /* rule 4 */
-        uint32_t keep       = 0; /* of the last revoke */
         List list           = unlisted;
-        bool member         = false;
         bool running        = false;
         bool late           = false;
-        bool revoking       = false;
         bool suspected      = false;
         uint64_t active_ns  = 0; /* last sign of life */
         uint64_t arrival_ns = 0;
         uint64_t cut_ns     = 0; /* of the cap */
     };
 
-    static uint32_t outstanding_of(const Channel &channel)
-    {
-        return channel.granted - channel.arrived;
-    }
-
-    static uint32_t open_of(const Channel &channel);
     static unsigned account_of(const Channel &channel);
     bool over_cap(const Channel &channel) const;
     uint32_t room() const;
@@ -250,7 +237,6 @@ private:
     template<class Change>
     void account(Channel &channel, Change &&change);
     void settle(uint32_t index);
-    void use_up(uint32_t index, uint32_t units);
     void grant(uint32_t index, uint32_t units, uint64_t now_ns, bool timed);
     void complete_grants(uint32_t index, uint64_t now_ns);
     void judge(Channel &channel, const GrantLog::Grant &grant, uint64_t now_ns);

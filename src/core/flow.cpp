@@ -228,8 +228,8 @@ bool Flow::given_back(uint32_t index, uint32_t total28, uint64_t now_ns, Actions
 
 /* --- receiving messages --- */
 
-Verdict Flow::arrival(uint32_t index, uint32_t granted, uint32_t seq, uint64_t now_ns,
-                      Actions &actions)
+Verdict Flow::take_arrival(uint32_t index, uint32_t granted, uint32_t seq,
+                           uint64_t now_ns, Actions &actions)
 {
     Verdict verdict = Verdict::overdrawn;
 
@@ -302,12 +302,8 @@ void Flow::request(uint32_t index, uint32_t demand28, uint64_t now_ns, Actions &
 
 /* --- time and actions --- */
 
-void Flow::advance(uint64_t now_ns)
+void Flow::next_period(uint64_t now_ns)
 {
-    if (now_ns - m_period_start_ns < m_config.active_ns) {
-        return;
-    }
-
     /* A clock that steps back shows as a huge step ahead: harmless, activity is
      * forgotten. */
     if ((now_ns - m_period_start_ns) / 2 >= m_config.active_ns) {

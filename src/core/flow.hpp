@@ -193,7 +193,13 @@ public:
 
     /* A message arrived with this header. It used up a receive, whatever the verdict. */
     Verdict arrival(uint32_t peer, uint32_t granted, uint32_t seq, uint64_t now_ns,
-                    Actions &actions);
+                    Actions &actions)
+    {
+        if (!note_arrival(peer, granted, seq, now_ns)) [[unlikely]] {
+            return take_arrival(peer, granted, seq, now_ns, actions);
+        }
+        return Verdict::in_order;
+    }
 
     /* A receive was used up by something that is no message: its header could not be read,
      * it completed in error, or it came from nobody (no_peer). Break the connection. */
@@ -383,7 +389,39 @@ private:
         return static_cast<uint32_t>(bytes / m_config.bytes.unit);
     }
 
-    void advance(uint64_t now_ns);
+    /* What most messages are: within their credit, in order, and nobody waits for the
+     * credit that comes with them. Else nothing is done. */
+    bool note_arrival(uint32_t index, uint32_t granted, uint32_t seq, uint64_t now_ns)
+    {
+        if ((index >= m_peers.size()) ||
+            (now_ns - m_period_start_ns >= m_config.active_ns)) {
+            return false;
+        }
+
+        Peer &peer = m_peers[index];
+
+        if ((peer.credit_stall_ns != not_stalled) || (seq != peer.received.expected()) ||
+            !m_pool.note_arrival(index)) {
+            return false;
+        }
+        if (granted != peer.account.granted()) {
+            (void)peer.account.update(granted);
+        }
+        (void)peer.received.accept(seq);
+        ++peer.counters.messages_received;
+        return true;
+    }
+
+    Verdict take_arrival(uint32_t index, uint32_t granted, uint32_t seq, uint64_t now_ns,
+                         Actions &actions);
+    void advance(uint64_t now_ns)
+    {
+        if (now_ns - m_period_start_ns >= m_config.active_ns) {
+            next_period(now_ns);
+        }
+    }
+
+    void next_period(uint64_t now_ns);
     void collect_bytes(uint64_t now_ns);
     void bytes_grew(uint32_t index, BulkKind kind, uint64_t now_ns);
     void settle_demand(uint32_t index);

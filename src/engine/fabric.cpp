@@ -182,7 +182,8 @@ unsigned Fabric::poll()
 {
     unsigned events = poll_receives();
     // What has arrived goes first: whoever waits for it waits for this function to return.
-    if (m_sends_outstanding != 0 && (events == 0 || ++m_sends_put_off == send_patience)) {
+    if (m_sends_outstanding != 0 && (events == 0 || ++m_sends_put_off == send_patience) &&
+        sends_due()) {
         m_sends_put_off = 0;
         events += poll_sends();
     }
@@ -211,15 +212,9 @@ unsigned Fabric::poll_receives()
         if (count < 0) {
             queue_failure("receive");
         }
-        // A few missing receives wait for company, but not for ever.
-        if ((++m_idle_polls % idle_polls_to_refill) == 0) {
-            (void)now();
-            if (m_receives.missing()) {
-                refill_receives();
-            }
-        }
-        if (m_flow.tick_needed()) {
-            tick(now());
+        if ((++m_idle_polls % idle_polls_to_refill) == 0 || m_flow.tick_needed())
+                [[unlikely]] {
+            look_around();
         }
         return 0;
     }
@@ -237,6 +232,27 @@ unsigned Fabric::poll_receives()
         retry_deferred();
     }
     return static_cast<unsigned>(count);
+}
+
+// There is nothing to do, and perhaps something that was put off.
+void Fabric::look_around()
+{
+    (void)now();
+    // A few missing receives wait for company, but nobody waits for them for long.
+    if (m_receives.missing() &&
+        (m_flow.pool().pressing() || (m_idle_polls % idle_polls_to_rest) == 0)) {
+        refill_receives();
+    }
+    if (m_flow.tick_needed()) {
+        tick(m_now);
+    }
+}
+
+// Could something be in the completion queue of sends? Work that asked for no completion raises one when it fails.
+bool Fabric::sends_due() noexcept
+{
+    return m_signals != 0 || m_stashed_sends != 0 || !m_draining.empty() ||
+           (m_idle_polls % idle_polls_per_look) == 0;
 }
 
 void Fabric::tick(std::uint64_t time)
@@ -269,6 +285,7 @@ unsigned Fabric::poll_sends()
 
 void Fabric::on_sent(const ibv_wc &wc)
 {
+    m_signals -= std::min(m_signals, 1u); // one that failed may not have asked
     const auto tag      = static_cast<std::uint32_t>(wc.wr_id >> 32);
     const auto number   = static_cast<std::uint32_t>(wc.wr_id);
     const QueueRef &ref = m_queues[tag & queue_index_mask];

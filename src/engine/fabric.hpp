@@ -162,6 +162,8 @@ public:
     void demand(Link &link, int change);
 
     // Active messages
+    be_status_t send_short(Link &link, std::uint8_t am_id, std::uint64_t header,
+                           const void *payload, unsigned length);
     be_status_t
     send_short(Link &link, std::uint8_t am_id, const be_sge_t *parts, std::size_t count);
     ssize_t send_packed(Link &link, std::uint8_t am_id, be_pack_func_t pack, void *arg);
@@ -208,7 +210,11 @@ public:
 private:
     static constexpr unsigned poll_batch = 16; // completions taken at once
     static constexpr unsigned idle_polls_to_refill =
-            32; // then fewer receives than a batch are posted
+            32; // then fewer receives than a batch are posted for somebody who waits
+    static constexpr unsigned idle_polls_to_rest =
+            4096; // ... and for nobody; a power of two, as the others
+    static constexpr unsigned idle_polls_per_look =
+            64; // at the send queue, of which only a failure could come
     static constexpr unsigned batches_per_look =
             8; // of arrivals, then the clock is read again: that takes a tenth of handling one
     static constexpr unsigned send_patience =
@@ -258,6 +264,8 @@ private:
     void learn_max_inline();
     unsigned poll_receives();
     unsigned poll_sends();
+    bool sends_due() noexcept;
+    void look_around();
     void on_sent(const ibv_wc &wc);
     void retired(Peer &peer, const Slot &slot, be_status_t status);
     void refill_receives();
@@ -407,7 +415,9 @@ private:
         std::array<core::Action, action_batch> storage;
         core::Actions actions(storage);
         event(actions);
-        execute(actions);
+        if (actions.size() != 0 || m_receives_wanted) [[unlikely]] {
+            execute(actions);
+        }
     }
 
     const std::shared_ptr<Device> m_device;
@@ -479,6 +489,7 @@ private:
     bool m_receive_error_logged  = false;
     bool m_queue_failed          = false;
     unsigned m_sends_outstanding = 0;
+    unsigned m_signals           = 0; // completions that were asked for and have not come
     unsigned m_notice_surplus    = 0; // receives posted on behalf of peers that are gone
     unsigned m_max_inline        = 0;
     FabricCounters m_counters;

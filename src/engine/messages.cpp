@@ -93,6 +93,7 @@ int Fabric::post(SendQueue &queue, ibv_send_wr &wr, const Slot &slot,
 {
     const int error = queue.post(wr, slot, signal);
     m_sends_outstanding += error == 0;
+    m_signals += error == 0 && (wr.send_flags & IBV_SEND_SIGNALED) != 0;
     return error;
 }
 
@@ -126,6 +127,25 @@ be_status_t Fabric::post_message(Peer &peer, const MessageHeader &message,
     }
     ++m_counters.messages_sent;
     return BE_OK;
+}
+
+// The one that most messages come by: two pieces, the upper layer's header right behind ours.
+be_status_t Fabric::send_short(Link &link, std::uint8_t am_id, std::uint64_t header,
+                               const void *payload, unsigned length)
+{
+    std::array<std::byte, core::data_header_size + sizeof(header)> front;
+    if (front.size() + length > m_max_inline) [[unlikely]] {
+        return BE_ERR_INVALID;
+    }
+    if (const be_status_t status = admit(link); status != BE_OK) {
+        return status;
+    }
+    std::memcpy(front.data() + core::data_header_size, &header, sizeof(header));
+    ibv_sge sges[] = {{reinterpret_cast<std::uint64_t>(front.data()), front.size(), 0},
+                      {reinterpret_cast<std::uint64_t>(payload), length, 0}};
+    m_counters.bytes_sent += sizeof(header) + length;
+    return post_message(link.peer, message_to(link, am_id, front.data()), {}, sges,
+                        length != 0 ? 2 : 1, IBV_SEND_INLINE, false);
 }
 
 be_status_t Fabric::send_short(Link &link, std::uint8_t am_id, const be_sge_t *parts,

@@ -22,6 +22,7 @@ test_unit_core_core_test_SOURCES  = \
 	test/unit/core/network_bytes.cpp \
 	test/unit/core/pool_fixture.hpp \
 	test/unit/core/receive_pool_cell_test.cpp \
+	test/unit/core/receive_pool_note_test.cpp \
 	test/unit/core/receive_pool_request_test.cpp \
 	test/unit/core/receive_pool_test.cpp \
 	test/unit/core/scheduler_test.cpp \
