@@ -45,6 +45,28 @@ BytePoolConfig BytePoolConfig::derive(double gbps, uint64_t loop_ns)
     return config;
 }
 
+BytePoolConfig
+BytePoolConfig::within(uint64_t budget, double bytes_per_second, uint32_t least_quantum)
+{
+    BytePoolConfig config;
+    const uint64_t q     = std::clamp<uint64_t>(std::bit_floor(budget / 16),
+                                            std::bit_ceil(least_quantum),
+                                            std::max(65536u,
+                                                         std::bit_ceil(least_quantum)));
+    const auto in_quanta = [&](uint64_t bytes) {
+        return static_cast<uint32_t>(std::max(bytes / q, uint64_t{1}) * q / config.unit);
+    };
+    const double ns_per_byte = 1e9 / bytes_per_second;
+
+    config.quantum = static_cast<uint32_t>(q / config.unit);
+    config.run     = in_quanta(budget / 2);
+    config.late    = in_quanta(budget / 8 * 3);
+    config.bonus   = static_cast<uint32_t>(budget / 8 / config.unit);
+    config.loop_ns = static_cast<uint64_t>(ns_per_byte * config.run * config.unit) + 1;
+    config.unit_ps = static_cast<uint32_t>(ns_per_byte * config.unit * 1000) + 1;
+    return config;
+}
+
 BytePool::BytePool(const BytePoolConfig &config) :
     m_config(config),
     m_log(config.enabled() ? std::min(budget_limit, budget()) : 0),

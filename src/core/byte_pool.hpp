@@ -75,6 +75,12 @@ struct BytePoolConfig {
     /* For a port of this rate whose idle loop takes loop_ns: a quantum is about a ninth
      * of what the path holds, a power of two from 4 to 64 KiB. */
     static BytePoolConfig derive(double gbps, uint64_t loop_ns);
+
+    /* For a port of this rate, toward which no more than `budget` bytes may be under way:
+     * half of it runs, an eighth is bonus, the rest for those who are late. The loop is
+     * what the running half takes. least_quantum: bytes of the largest message. */
+    static BytePoolConfig
+    within(uint64_t budget, double bytes_per_second, uint32_t least_quantum);
 };
 
 class BytePool {
@@ -176,6 +182,17 @@ public:
     uint32_t budget() const
     {
         return m_config.run + m_config.bonus + m_config.late;
+    }
+
+    /* Outstanding of channels that run, and of those that are late. */
+    uint32_t running() const
+    {
+        return m_account[1];
+    }
+
+    uint32_t late() const
+    {
+        return m_account[2];
     }
 
     /* Times that a channel turned late. */

@@ -50,11 +50,12 @@ std::optional<uint32_t> Flow::join(uint64_t now_ns)
     return index;
 }
 
-std::array<IndexList *, 11> Flow::lists()
+std::array<IndexList *, 14> Flow::lists()
 {
-    return {&m_owing,         &m_requests,   &m_resumes,      &m_returns,
-            &m_byte_requests, &m_give_backs, &m_byte_returns, &m_byte_cells,
-            &m_byte_revokes,  &m_suspects,   &m_window_waits};
+    return {&m_owing,         &m_requests,    &m_resumes,      &m_returns,
+            &m_byte_requests, &m_give_backs,  &m_byte_returns, &m_byte_cells,
+            &m_byte_revokes,  &m_suspects,    &m_byte_waits,   &m_wakes,
+            &m_wokens,        &m_window_waits};
 }
 
 void Flow::leave(uint32_t index, uint64_t now_ns, Actions &actions)
@@ -66,7 +67,7 @@ void Flow::leave(uint32_t index, uint64_t now_ns, Actions &actions)
 
         end_stall(peer.credit_stall_ns, peer.counters.credit_stall, now_ns);
         end_stall(peer.window_stall_ns, peer.counters.window_stall, now_ns);
-        end_stall(peer.bytes_stall_ns, peer.counters.bytes_stall, now_ns);
+        unstall_bytes(index, now_ns);
         m_pump_due = m_port.complete(peer.window, peer.window.outstanding()) != 0;
         peer.bulk_queued[0] = peer.bulk_queued[1] = 0;
         update_bulk_active(peer);

@@ -18,6 +18,7 @@ src_core_libbe_core_la_SOURCES = \
 	src/core/flow.hpp \
 	src/core/flow_stats.cpp \
 	src/core/flow_stats.hpp \
+	src/core/flow_types.hpp \
 	src/core/grant_log.hpp \
 	src/core/grant_totals.hpp \
 	src/core/index_list.hpp \

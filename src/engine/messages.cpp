@@ -20,7 +20,7 @@ be_status_t Fabric::admit(Link &link)
     if (peer.state != Peer::State::ready || link.barred) [[unlikely]] {
         return unusable(link);
     }
-    if (link.message_fenced()) [[unlikely]] {
+    if (link.message_fenced() || link.parked != 0) [[unlikely]] {
         return refuse(link);
     }
     if (peer.messages.room() == 0 || m_sends_outstanding >= send_budget) [[unlikely]] {
@@ -200,6 +200,15 @@ Fabric::send_packed(Link &link, std::uint8_t am_id, be_pack_func_t pack, void *a
     ibv_sge sge{reinterpret_cast<std::uint64_t>(staging.address),
                 static_cast<std::uint32_t>(core::data_header_size + length),
                 staging.lkey};
+    if (m_flow.large(length)) {
+        Parked message;
+        message.am_id       = am_id;
+        message.sge_count   = 1;
+        message.length      = static_cast<std::uint32_t>(length);
+        message.slot.buffer = staging.address;
+        message.sges[0]     = sge;
+        return send_large(link, message, static_cast<ssize_t>(length));
+    }
     const bool fits          = sge.length <= m_max_inline;
     const be_status_t status = post_message(link.peer,
                                             message_to(link, am_id, staging.address),
@@ -249,6 +258,22 @@ be_status_t Fabric::send_zero_copy(Link &link, std::uint8_t am_id, const void *h
     m_counters.bytes_sent += length;
     m_counters.bytes_copied += header_length;
 
+    if (m_flow.large(length)) {
+        Parked message;
+        message.am_id     = am_id;
+        message.sge_count = used;
+        message.length    = static_cast<std::uint32_t>(length);
+        message.slot      = {.kind   = Slot::Kind::notify,
+                             .member = link.member.id(),
+                             .object = completion,
+                             .buffer = staging.address};
+        std::copy_n(sges.begin(), used, message.sges.begin());
+        const auto status = static_cast<be_status_t>(
+                send_large(link, message, BE_INPROGRESS));
+        link.member.zero_copies += status == BE_INPROGRESS;
+        return status;
+    }
+
     const be_status_t status = post_message(link.peer,
                                             message_to(link, am_id, staging.address),
                                             {.kind   = Slot::Kind::notify,
@@ -260,6 +285,22 @@ be_status_t Fabric::send_zero_copy(Link &link, std::uint8_t am_id, const void *h
     return status == BE_OK ? BE_INPROGRESS : status;
 }
 
+// One that takes byte credit too, now or later; it has its message credit. Returns `sent`, or an error.
+ssize_t Fabric::send_large(Link &link, const Parked &message, ssize_t sent)
+{
+    if (park_unless_covered(link, message)) [[unlikely]] {
+        return link.peer.usable() ? sent : static_cast<ssize_t>(BE_ERR_NO_MEMORY);
+    }
+    Slot slot                = message.slot;
+    auto sges                = message.sges;
+    slot.bytes               = static_cast<std::uint32_t>(m_flow.charge(message.length));
+    const be_status_t status = post_message(link.peer,
+                                            message_to(link, message.am_id, slot.buffer),
+                                            slot, sges.data(), message.sge_count, 0,
+                                            true);
+    return status == BE_OK ? sent : static_cast<ssize_t>(status);
+}
+
 bool Fabric::can_send(Link &link)
 {
     const Peer &peer = link.peer;
@@ -268,7 +309,9 @@ bool Fabric::can_send(Link &link)
     }
     if (peer.state == Peer::State::ready && !link.barred && has_credit(link) &&
         peer.messages.room() != 0 && peer.bulk.room() > bulk_reserve &&
-        !link.message_fenced() && link.operations.size() < max_queued_bulk) {
+        !link.message_fenced() && link.parked == 0 &&
+        link.bulk[0].operations.size() < max_queued_bulk &&
+        link.bulk[1].operations.size() < max_queued_bulk) {
         return true;
     }
     (void)refuse(link);
@@ -298,7 +341,8 @@ void Fabric::demand(Link &link, int change)
     peer.queued += static_cast<unsigned>(change);
     if (change < 0 && peer.usable()) {
         flow_event([&](core::Actions &actions) {
-            m_flow.cancelled(peer.index, peer.queued, now(), actions);
+            m_flow.cancelled(peer.index, peer.queued + peer.parked.size(), now(),
+                             actions);
         });
     }
 }

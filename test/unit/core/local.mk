@@ -14,6 +14,7 @@ test_unit_core_core_test_SOURCES  = \
 	test/unit/core/flow_cost_test.cpp \
 	test/unit/core/flow_fixture.hpp \
 	test/unit/core/flow_property_test.cpp \
+	test/unit/core/flow_sleep_test.cpp \
 	test/unit/core/flow_test.cpp \
 	test/unit/core/index_list_test.cpp \
 	test/unit/core/main.cpp \
