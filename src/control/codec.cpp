@@ -55,7 +55,8 @@ Offset<fb::ConnectInfo> to_wire(FlatBufferBuilder &builder, const ConnectInfo &i
                                  builder.CreateVectorOfStructs(qps), &gid, info.lid,
                                  info.link_layer, info.mtu, info.max_rd_atomic,
                                  info.segment_size, info.initial_messages,
-                                 info.cell_address, info.cell_rkey, &control);
+                                 info.cell_address, info.cell_rkey, &control,
+                                 info.data_version, info.byte_unit, info.initial_units);
 }
 
 ConnectInfo from_wire(const fb::ConnectInfo &wire)
@@ -78,6 +79,9 @@ ConnectInfo from_wire(const fb::ConnectInfo &wire)
     info.initial_messages = wire.initial_messages();
     info.cell_address     = wire.cell_address();
     info.cell_rkey        = wire.cell_rkey();
+    info.data_version     = wire.data_version();
+    info.byte_unit        = wire.byte_unit();
+    info.initial_units    = wire.initial_units();
     info.control.ip       = convert<std::array<std::uint8_t, 16>>(wire.control()->ip());
     info.control.port     = wire.control()->port();
     return info;

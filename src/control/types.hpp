@@ -53,8 +53,11 @@ struct ConnectInfo {
     std::uint32_t segment_size = 0; // bytes of one receive buffer, > 0
     std::uint32_t initial_messages =
             0; // credits granted to the receiver of this, cumulative
-    std::uint64_t cell_address = 0; // of the credit cell the receiver of this writes
-    std::uint32_t cell_rkey    = 0;
+    std::uint64_t cell_address  = 0; // of the credit cell the receiver of this writes
+    std::uint32_t cell_rkey     = 0;
+    std::uint8_t data_version   = 0; // of the data protocol that the sender speaks
+    std::uint32_t byte_unit     = 0; // bytes, of byte credit; 0: it uses none
+    std::uint32_t initial_units = 0; // byte credit granted to the receiver, cumulative
     Address control; // where the sender itself can be connected to
     std::uint64_t features = 0; // As delivered: what both ends offered in the
             // authenticated handshake. Ignored when sending;

@@ -54,6 +54,12 @@ struct Action {
         send_return,
         send_byte_return,
 
+        /* Send Notice::wake. value: the byte total that we know of. */
+        send_wake,
+
+        /* Send Notice::woken, beside the cell. value: the byte total. */
+        send_woken,
+
         /* More of bulk may go: call Flow::next_bulk(). peer: no_peer. */
         pump_bulk,
 

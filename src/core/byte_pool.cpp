@@ -45,6 +45,28 @@ BytePoolConfig BytePoolConfig::derive(double gbps, uint64_t loop_ns)
     return config;
 }
 
+BytePoolConfig
+BytePoolConfig::within(uint64_t budget, double bytes_per_second, uint32_t least_quantum)
+{
+    BytePoolConfig config;
+    const uint64_t q     = std::clamp<uint64_t>(std::bit_floor(budget / 16),
+                                            std::bit_ceil(least_quantum),
+                                            std::max(65536u,
+                                                         std::bit_ceil(least_quantum)));
+    const auto in_quanta = [&](uint64_t bytes) {
+        return static_cast<uint32_t>(std::max(bytes / q, uint64_t{1}) * q / config.unit);
+    };
+    const double ns_per_byte = 1e9 / bytes_per_second;
+
+    config.quantum = static_cast<uint32_t>(q / config.unit);
+    config.run     = in_quanta(budget / 2);
+    config.late    = in_quanta(budget / 8 * 3);
+    config.bonus   = static_cast<uint32_t>(budget / 8 / config.unit);
+    config.loop_ns = static_cast<uint64_t>(ns_per_byte * config.run * config.unit) + 1;
+    config.unit_ps = static_cast<uint32_t>(ns_per_byte * config.unit * 1000) + 1;
+    return config;
+}
+
 BytePool::BytePool(const BytePoolConfig &config) :
     m_config(config),
     m_log(config.enabled() ? std::min(budget_limit, budget()) : 0),
@@ -84,11 +106,9 @@ void BytePool::add(uint32_t index, uint64_t now_ns)
 
     Channel &channel = m_channels[index];
 
-    channel         = {};
-    channel.granted = channel.arrived = channel.demand = channel.told =
-            m_config.first_total;
-    channel.cap    = m_config.run;
-    channel.member = true;
+    channel = {};
+    channel.start(m_config.first_total);
+    channel.cap = m_config.run;
     touch(index, now_ns);
     top_up(index, now_ns);
 }
@@ -112,31 +132,22 @@ void BytePool::remove(uint32_t index, uint64_t now_ns)
     while (!m_log.empty(index)) {
         m_log.pop(index);
     }
-    account(channel, [&] { channel.arrived = channel.demand = channel.granted; });
-    channel.member = channel.running = channel.late = false;
+    account(channel, [&] { channel.close(); });
+    channel.running = channel.late = false;
     serve(now_ns);
-}
-
-/* Takes units off what is outstanding; what they end of the log is done with. */
-void BytePool::use_up(uint32_t index, uint32_t units)
-{
-    Channel &channel = m_channels[index];
-
-    account(channel, [&] {
-        channel.arrived += units;
-        channel.demand = serial_max(channel.demand, channel.arrived);
-    });
 }
 
 bool BytePool::arrived(uint32_t index, uint32_t units, uint64_t now_ns)
 {
-    if (!member(index) || (units > outstanding_of(m_channels[index]))) {
+    if (!member(index) || (units > m_channels[index].outstanding())) {
         return false;
     }
 
-    m_channels[index].arrival_ns = now_ns;
-    m_channels[index].suspected  = false;
-    use_up(index, units);
+    Channel &channel = m_channels[index];
+
+    channel.arrival_ns = now_ns;
+    channel.suspected  = false;
+    account(channel, [&] { channel.use_up(units); });
     complete_grants(index, now_ns);
     touch(index, now_ns);
     settle(index);
@@ -154,17 +165,17 @@ bool BytePool::returned(uint32_t index, uint32_t total, uint64_t now_ns)
     }
 
     Channel &channel = m_channels[index];
-    int32_t units    = serial_diff(total, channel.returned);
+    int32_t units    = channel.newly_returned(total, channel.outstanding());
 
     if (channel.revoking) {
         channel.revoking = false;
         --m_revoking;
     }
-    if ((units < 0) || (static_cast<uint32_t>(units) > outstanding_of(channel))) {
+    if (units < 0) {
         return false;
     }
     channel.returned = total;
-    use_up(index, static_cast<uint32_t>(units));
+    account(channel, [&] { channel.use_up(static_cast<uint32_t>(units)); });
     while (!m_log.empty(index) &&
            !serial_less(channel.arrived, m_log.front(index).total)) {
         m_log.pop(index);
@@ -184,7 +195,7 @@ void BytePool::request(uint32_t index, uint32_t demand, uint64_t now_ns)
 
     Channel &channel = m_channels[index];
 
-    account(channel, [&] { channel.demand = serial_max(channel.demand, demand); });
+    account(channel, [&] { channel.want(demand); });
     touch(index, now_ns);
     settle(index);
     time_bonus(index, now_ns);
@@ -196,8 +207,8 @@ void BytePool::request(uint32_t index, uint32_t demand, uint64_t now_ns)
 void BytePool::settle(uint32_t index)
 {
     Channel &channel = m_channels[index];
-    bool wants       = open_of(channel) != 0;
-    bool uses        = (outstanding_of(channel) != 0) &&
+    bool wants       = channel.open() != 0;
+    bool uses        = (channel.outstanding() != 0) &&
                 serial_less(channel.arrived, channel.demand);
     bool running = wants || (channel.running && uses);
     bool late    = channel.late && (wants || uses);
@@ -227,19 +238,13 @@ std::string BytePool::check() const
         if (!channel.member) {
             continue;
         }
-        if (serial_less(channel.granted, channel.arrived)) {
-            return "more bytes arrived than were granted";
-        }
-        if (serial_less(channel.demand, channel.arrived)) {
-            return "a byte demand is behind what arrived";
+        if (const char *broken = channel.check(); *broken != 0) {
+            return std::string("byte pool: ") + broken;
         }
         if (channel.late != m_late.contains(index)) {
             return "the list of late channels has drifted";
         }
-        if (serial_less(channel.granted, channel.told)) {
-            return "a channel was told more bytes than were granted";
-        }
-        sums[account_of(channel)] += outstanding_of(channel);
+        sums[account_of(channel)] += channel.outstanding();
         revoking += channel.revoking;
     }
     if ((sums[0] != m_account[0]) || (sums[1] != m_account[1]) ||

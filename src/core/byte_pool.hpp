@@ -48,6 +48,7 @@
 #include <vector>
 
 #include "core/grant_log.hpp"
+#include "core/grant_totals.hpp"
 #include "core/index_list.hpp"
 #include "core/serial.hpp"
 
@@ -74,6 +75,12 @@ struct BytePoolConfig {
     /* For a port of this rate whose idle loop takes loop_ns: a quantum is about a ninth
      * of what the path holds, a power of two from 4 to 64 KiB. */
     static BytePoolConfig derive(double gbps, uint64_t loop_ns);
+
+    /* For a port of this rate, toward which no more than `budget` bytes may be under way:
+     * half of it runs, an eighth is bonus, the rest for those who are late. The loop is
+     * what the running half takes. least_quantum: bytes of the largest message. */
+    static BytePoolConfig
+    within(uint64_t budget, double bytes_per_second, uint32_t least_quantum);
 };
 
 class BytePool {
@@ -177,6 +184,17 @@ public:
         return m_config.run + m_config.bonus + m_config.late;
     }
 
+    /* Outstanding of channels that run, and of those that are late. */
+    uint32_t running() const
+    {
+        return m_account[1];
+    }
+
+    uint32_t late() const
+    {
+        return m_account[2];
+    }
+
     /* Times that a channel turned late. */
     uint64_t lates() const
     {
@@ -217,31 +235,17 @@ private:
         unlisted = lists
     };
 
-    struct Channel {
-        uint32_t granted    = 0;
-        uint32_t arrived    = 0;
-        uint32_t demand     = 0;
-        uint32_t told       = 0;
-        uint32_t returned   = 0;
+    struct Channel : GrantTotals {
         uint32_t cap        = 0; /* rule 4 */
-        uint32_t keep       = 0; /* of the last revoke */
         List list           = unlisted;
-        bool member         = false;
         bool running        = false;
         bool late           = false;
-        bool revoking       = false;
         bool suspected      = false;
         uint64_t active_ns  = 0; /* last sign of life */
         uint64_t arrival_ns = 0;
         uint64_t cut_ns     = 0; /* of the cap */
     };
 
-    static uint32_t outstanding_of(const Channel &channel)
-    {
-        return channel.granted - channel.arrived;
-    }
-
-    static uint32_t open_of(const Channel &channel);
     static unsigned account_of(const Channel &channel);
     bool over_cap(const Channel &channel) const;
     uint32_t room() const;
@@ -250,7 +254,6 @@ private:
     template<class Change>
     void account(Channel &channel, Change &&change);
     void settle(uint32_t index);
-    void use_up(uint32_t index, uint32_t units);
     void grant(uint32_t index, uint32_t units, uint64_t now_ns, bool timed);
     void complete_grants(uint32_t index, uint64_t now_ns);
     void judge(Channel &channel, const GrantLog::Grant &grant, uint64_t now_ns);

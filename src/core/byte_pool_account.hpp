@@ -11,13 +11,6 @@
 
 namespace be::core {
 
-/* What it wants beyond its grant. */
-inline uint32_t BytePool::open_of(const Channel &channel)
-{
-    return static_cast<uint32_t>(
-            std::max(0, serial_diff(channel.demand, channel.granted)));
-}
-
 inline unsigned BytePool::account_of(const Channel &channel)
 {
     return channel.late ? 2 : channel.running ? 1 : 0;
@@ -26,10 +19,10 @@ inline unsigned BytePool::account_of(const Channel &channel)
 /* Would another quantum exceed its cap? The first never does. */
 inline bool BytePool::over_cap(const Channel &channel) const
 {
-    uint32_t held = outstanding_of(channel);
+    uint32_t held = channel.outstanding();
 
     return (held != 0) &&
-           (held + std::min(m_config.quantum, open_of(channel)) > channel.cap);
+           (held + std::min(m_config.quantum, channel.open()) > channel.cap);
 }
 
 inline uint32_t BytePool::room() const
@@ -45,9 +38,9 @@ inline uint64_t BytePool::transfer_ns(uint32_t units) const
 template<class Change>
 void BytePool::account(Channel &channel, Change &&change)
 {
-    m_account[account_of(channel)] -= outstanding_of(channel);
+    m_account[account_of(channel)] -= channel.outstanding();
     change();
-    m_account[account_of(channel)] += outstanding_of(channel);
+    m_account[account_of(channel)] += channel.outstanding();
 }
 
 } // namespace be::core

@@ -120,7 +120,7 @@ void BytePool::expire_active(uint64_t now_ns)
             break;
         }
         m_active.erase(index);
-        if (outstanding_of(m_channels[index]) != 0) {
+        if (m_channels[index].outstanding() != 0) {
             m_idle.push_back(index);
         }
     }
@@ -131,7 +131,7 @@ bool BytePool::make_late(uint32_t index)
     Channel &channel = m_channels[index];
 
     if (!channel.late) {
-        if (m_account[2] + outstanding_of(channel) > m_config.late) {
+        if (m_account[2] + channel.outstanding() > m_config.late) {
             return false;
         }
         account(channel, [&] { channel.late = true; });

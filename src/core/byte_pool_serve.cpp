@@ -43,7 +43,7 @@ void BytePool::grant(uint32_t index, uint32_t units, uint64_t now_ns, bool timed
 void BytePool::time_bonus(uint32_t index, uint64_t now_ns)
 {
     const Channel &channel = m_channels[index];
-    uint32_t held          = outstanding_of(channel);
+    uint32_t held          = channel.outstanding();
 
     if (channel.running && (held != 0) && m_log.empty(index)) {
         m_due_ns = std::max({now_ns + m_base_ns + transfer_ns(held), m_due_ns,
@@ -61,10 +61,10 @@ void BytePool::enlist(uint32_t index)
     if ((channel.list == restricted) && !limited) {
         unlist(index);
     }
-    if ((channel.list == unlisted) && (open_of(channel) != 0)) {
-        channel.list = limited                                ? restricted :
-                       (open_of(channel) <= m_config.quantum) ? short_demands :
-                                                                long_demands;
+    if ((channel.list == unlisted) && (channel.open() != 0)) {
+        channel.list = limited                              ? restricted :
+                       (channel.open() <= m_config.quantum) ? short_demands :
+                                                              long_demands;
         m_demands[channel.list].push_back(index);
     }
 }
@@ -106,23 +106,23 @@ bool BytePool::serve_one(uint64_t now_ns)
     Channel &channel     = m_channels[index];
     const bool limited   = channel.late || over_cap(channel);
 
-    if ((open_of(channel) == 0) || (limited != (list == restricted))) {
+    if ((channel.open() == 0) || (limited != (list == restricted))) {
         unlist(index);
         enlist(index);
         return true;
     }
     if ((list == restricted) &&
-        (spare ? over_cap(channel) : (!channel.late || (outstanding_of(channel) != 0)))) {
+        (spare ? over_cap(channel) : (!channel.late || (channel.outstanding() != 0)))) {
         unlist(index); /* again when something of it arrives */
         return true;
     }
 
-    if (stuck && (outstanding_of(channel) != 0)) { /* likewise */
+    if (stuck && (channel.outstanding() != 0)) { /* likewise */
         unlist(index);
         return true;
     }
 
-    const uint32_t units = std::min(quantum, open_of(channel));
+    const uint32_t units = std::min(quantum, channel.open());
 
     if ((list != restricted) && (m_account[1] + units > limit)) {
         return false;
@@ -155,7 +155,7 @@ void BytePool::top_up(uint32_t index, uint64_t now_ns)
 {
     Channel &channel = m_channels[index];
     uint32_t share   = m_config.bonus / std::max(1u, m_active.size());
-    uint32_t held    = outstanding_of(channel);
+    uint32_t held    = channel.outstanding();
 
     if (!channel.member || channel.running || channel.late) {
         return;
@@ -191,7 +191,7 @@ void BytePool::shrink(uint32_t index, uint32_t share)
         m_active.erase(other);
         m_active.push_back(other);
         if ((other != index) && !channel.running && !channel.revoking &&
-            (outstanding_of(channel) > 2 * share)) {
+            (channel.outstanding() > 2 * share)) {
             revoke(other, share);
             return;
         }
@@ -205,7 +205,7 @@ bool BytePool::reclaim()
         uint32_t index         = m_idle.pop_front();
         const Channel &channel = m_channels[index];
 
-        if (!channel.running && !channel.revoking && (outstanding_of(channel) != 0)) {
+        if (!channel.running && !channel.revoking && (channel.outstanding() != 0)) {
             revoke(index, 0);
             return true;
         }

@@ -50,11 +50,12 @@ std::optional<uint32_t> Flow::join(uint64_t now_ns)
     return index;
 }
 
-std::array<IndexList *, 11> Flow::lists()
+std::array<IndexList *, 14> Flow::lists()
 {
-    return {&m_owing,         &m_requests,   &m_resumes,      &m_returns,
-            &m_byte_requests, &m_give_backs, &m_byte_returns, &m_byte_cells,
-            &m_byte_revokes,  &m_suspects,   &m_window_waits};
+    return {&m_owing,         &m_requests,    &m_resumes,      &m_returns,
+            &m_byte_requests, &m_give_backs,  &m_byte_returns, &m_byte_cells,
+            &m_byte_revokes,  &m_suspects,    &m_byte_waits,   &m_wakes,
+            &m_wokens,        &m_window_waits};
 }
 
 void Flow::leave(uint32_t index, uint64_t now_ns, Actions &actions)
@@ -66,7 +67,7 @@ void Flow::leave(uint32_t index, uint64_t now_ns, Actions &actions)
 
         end_stall(peer.credit_stall_ns, peer.counters.credit_stall, now_ns);
         end_stall(peer.window_stall_ns, peer.counters.window_stall, now_ns);
-        end_stall(peer.bytes_stall_ns, peer.counters.bytes_stall, now_ns);
+        unstall_bytes(index, now_ns);
         m_pump_due = m_port.complete(peer.window, peer.window.outstanding()) != 0;
         peer.bulk_queued[0] = peer.bulk_queued[1] = 0;
         update_bulk_active(peer);
@@ -228,8 +229,8 @@ bool Flow::given_back(uint32_t index, uint32_t total28, uint64_t now_ns, Actions
 
 /* --- receiving messages --- */
 
-Verdict Flow::arrival(uint32_t index, uint32_t granted, uint32_t seq, uint64_t now_ns,
-                      Actions &actions)
+Verdict Flow::take_arrival(uint32_t index, uint32_t granted, uint32_t seq,
+                           uint64_t now_ns, Actions &actions)
 {
     Verdict verdict = Verdict::overdrawn;
 
@@ -302,12 +303,8 @@ void Flow::request(uint32_t index, uint32_t demand28, uint64_t now_ns, Actions &
 
 /* --- time and actions --- */
 
-void Flow::advance(uint64_t now_ns)
+void Flow::next_period(uint64_t now_ns)
 {
-    if (now_ns - m_period_start_ns < m_config.active_ns) {
-        return;
-    }
-
     /* A clock that steps back shows as a huge step ahead: harmless, activity is
      * forgotten. */
     if ((now_ns - m_period_start_ns) / 2 >= m_config.active_ns) {

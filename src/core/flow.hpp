@@ -45,60 +45,15 @@
 
 #include "core/action.hpp"
 #include "core/byte_account.hpp"
-#include "core/byte_pool.hpp"
 #include "core/credit_account.hpp"
 #include "core/flow_stats.hpp"
+#include "core/flow_types.hpp"
 #include "core/index_list.hpp"
-#include "core/receive_pool.hpp"
 #include "core/scheduler.hpp"
 #include "core/sequence.hpp"
-#include "core/window.hpp"
 #include "core/wire.hpp"
 
 namespace be::core {
-
-struct FlowConfig {
-    ReceivePoolConfig pool;
-    WindowConfig window;
-    BytePoolConfig bytes; /* off by default; both ends must agree on it */
-    uint32_t small_message = 256; /* bytes: longer messages need byte credit too */
-    uint64_t active_ns = 1'000'000; /* a peer that sent nothing for 1 to 2 of these is not
-                                       active, >= 1 */
-};
-
-/* Messages that wait for a peer's credit, and for nothing else (such as others before
- * them). */
-struct Waiting {
-    uint32_t small = 0; /* how many that need a message credit only */
-    uint32_t large = 0; /* how many that need byte credit too */
-    uint64_t first = 0; /* charge of the first large one, bytes */
-    uint64_t all   = 0; /* charge of all large ones, bytes */
-};
-
-/* What to do with a message that arrived. */
-enum class Verdict : uint8_t {
-    in_order, /* deliver it (kind credit: nothing to deliver) */
-    duplicate, /* drop it */
-    gap, /* something before it is missing: break the connection */
-    overdrawn /* the peer had no credit for it: break the connection */
-};
-
-enum class BulkKind : uint8_t {
-    write, /* toward the peer */
-    read /* from the peer: takes of our own byte pool */
-};
-
-/* A piece of bulk that may be posted now. */
-struct BulkGrant {
-    uint32_t peer  = no_peer;
-    uint32_t bytes = 0; /* 0: nothing may be posted now */
-    BulkKind kind  = BulkKind::write;
-
-    explicit operator bool() const
-    {
-        return bytes != 0;
-    }
-};
 
 class Flow {
 public:
@@ -131,8 +86,18 @@ public:
      * it is large. When it completes, report bulk_done() with charge(bytes). */
     bool admit_message(uint32_t peer, uint32_t bytes);
 
-    /* The message last admitted will not be posted after all. Only before stamp() and
-     * before another is admitted. */
+    /* A message that was admitted by admit_message(peer) turns out to be of `bytes`: takes
+     * what else a large one needs. False: nothing was taken, the message credit is still
+     * held. */
+    bool admit_bytes(uint32_t peer, uint32_t bytes);
+
+    /* Is a message of so many bytes large? */
+    bool large(uint64_t bytes) const
+    {
+        return m_bytes.enabled() && (bytes > m_config.small_message);
+    }
+
+    /* The message last admitted will not be posted after all. Only before stamp(). */
     void revert_message(uint32_t peer)
     {
         m_peers[peer].account.untake();
@@ -189,11 +154,51 @@ public:
      * widened around a total that was told before. */
     bool answered(uint32_t peer, uint32_t total, uint64_t now_ns, Actions &actions);
 
+    /* --- sleep, with byte credit: a cell is silent --- */
+
+    /* The driver goes to sleep: whoever owes us bytes that something waits for is asked
+     * to wake us. */
+    void sleep(uint64_t now_ns, Actions &actions);
+
+    /* Notice::wake came: the peer sleeps, and knows of this byte total. */
+    void wake(uint32_t peer, uint32_t total28, uint64_t now_ns, Actions &actions);
+
+    /* Notice::woken came, with the byte total of the peer. True when it grew. */
+    bool woken(uint32_t peer, uint32_t total28, uint64_t now_ns, Actions &actions);
+
+    /* Does something wait for bytes of this peer's? Then its cell is worth a look. */
+    bool waits_for_bytes(uint32_t peer) const
+    {
+        return m_byte_waits.contains(peer);
+    }
+
+    /* How many peers are like that, and the next of them in turn. */
+    uint32_t byte_waits() const
+    {
+        return m_byte_waits.size();
+    }
+
+    uint32_t next_byte_wait()
+    {
+        uint32_t peer = m_byte_waits.pop_front();
+
+        if (peer != IndexList::none) {
+            m_byte_waits.push_back(peer);
+        }
+        return peer;
+    }
+
     /* --- receiving messages --- */
 
     /* A message arrived with this header. It used up a receive, whatever the verdict. */
     Verdict arrival(uint32_t peer, uint32_t granted, uint32_t seq, uint64_t now_ns,
-                    Actions &actions);
+                    Actions &actions)
+    {
+        if (!note_arrival(peer, granted, seq, now_ns)) [[unlikely]] {
+            return take_arrival(peer, granted, seq, now_ns, actions);
+        }
+        return Verdict::in_order;
+    }
 
     /* A receive was used up by something that is no message: its header could not be read,
      * it completed in error, or it came from nobody (no_peer). Break the connection. */
@@ -289,6 +294,20 @@ public:
     /* The notice that a piece of a write carries; call it right before posting. */
     Notice stamp_bulk(uint32_t peer);
 
+    /* A small write that nothing waits before goes at once, with its own stamp_bulk() and
+     * bulk_done(charge(bytes)). False: queue it. Only with byte credit. */
+    bool admit_write(uint32_t peer, uint32_t bytes);
+
+    /* What was granted by next_bulk() will not be posted: the credit goes back. */
+    void bulk_reverted(uint32_t peer, uint64_t bytes, BulkKind kind, uint64_t now_ns,
+                       Actions &actions);
+
+    /* Queued and not granted, bytes. */
+    uint64_t bulk_waiting(uint32_t peer, BulkKind kind) const
+    {
+        return m_peers[peer].bulk_queued[static_cast<unsigned>(kind)];
+    }
+
     /* A posted piece is complete. Follow with next_bulk() and drain(). */
     void bulk_done(uint32_t peer, uint64_t bytes);
 
@@ -323,6 +342,11 @@ public:
 
     PeerStats stats(uint32_t peer) const;
     FlowStats stats() const;
+
+    uint32_t max_peers() const
+    {
+        return m_config.pool.max_peers;
+    }
 
     const ReceivePool &pool() const
     {
@@ -365,6 +389,8 @@ private:
         uint64_t window_stall_ns = not_stalled;
         bool blocked             = false; /* messages are queued for want of credit */
         bool bulk_active         = false; /* counted in m_bulk_peers */
+        bool wake_asked          = false; /* of the peer, and not answered */
+        bool wake_wanted         = false; /* by the peer, as soon as it has more bytes */
         FlowCounters counters;
     };
 
@@ -383,7 +409,39 @@ private:
         return static_cast<uint32_t>(bytes / m_config.bytes.unit);
     }
 
-    void advance(uint64_t now_ns);
+    /* What most messages are: within their credit, in order, and nobody waits for the
+     * credit that comes with them. Else nothing is done. */
+    bool note_arrival(uint32_t index, uint32_t granted, uint32_t seq, uint64_t now_ns)
+    {
+        if ((index >= m_peers.size()) ||
+            (now_ns - m_period_start_ns >= m_config.active_ns)) {
+            return false;
+        }
+
+        Peer &peer = m_peers[index];
+
+        if ((peer.credit_stall_ns != not_stalled) || (seq != peer.received.expected()) ||
+            !m_pool.note_arrival(index)) {
+            return false;
+        }
+        if (granted != peer.account.granted()) {
+            (void)peer.account.update(granted);
+        }
+        (void)peer.received.accept(seq);
+        ++peer.counters.messages_received;
+        return true;
+    }
+
+    Verdict take_arrival(uint32_t index, uint32_t granted, uint32_t seq, uint64_t now_ns,
+                         Actions &actions);
+    void advance(uint64_t now_ns)
+    {
+        if (now_ns - m_period_start_ns >= m_config.active_ns) {
+            next_period(now_ns);
+        }
+    }
+
+    void next_period(uint64_t now_ns);
     void collect_bytes(uint64_t now_ns);
     void bytes_grew(uint32_t index, BulkKind kind, uint64_t now_ns);
     void settle_demand(uint32_t index);
@@ -401,7 +459,9 @@ private:
     void drain_credit(Actions &actions);
     void update_bulk_active(Peer &peer);
     void resume_window_waits();
-    std::array<IndexList *, 11> lists();
+    void stall_bytes(uint32_t index, uint64_t now_ns);
+    void unstall_bytes(uint32_t index, uint64_t now_ns);
+    std::array<IndexList *, 14> lists();
     FlowCounters counters(uint32_t index) const;
 
     static void start_stall(uint64_t &since_ns, StallStats &stall, uint64_t now_ns);
@@ -427,6 +487,9 @@ private:
     IndexList m_byte_cells; /* output: cells to write for bytes */
     IndexList m_byte_revokes; /* output */
     IndexList m_suspects; /* output */
+    IndexList m_byte_waits; /* peers whose bytes something waits for */
+    IndexList m_wakes; /* output: ask to be woken */
+    IndexList m_wokens; /* output */
     IndexList m_window_waits; /* large messages wait for room in the windows */
     bool m_pump_due = false; /* output */
 };

@@ -68,7 +68,10 @@ void Flow::bulk_cancelled(uint32_t index, uint64_t bytes, BulkKind kind)
     if (queued == 0) {
         m_scheduler.deactivate(2 * index + static_cast<unsigned>(kind));
         peer.window_stall_ns = not_stalled;
-        peer.bytes_stall_ns  = not_stalled;
+        if (peer.waiting.first == 0) {
+            peer.bytes_stall_ns = not_stalled;
+            m_byte_waits.erase(index);
+        }
     }
     update_bulk_active(peer);
     if (m_bytes.enabled() && (kind == BulkKind::write)) {
@@ -102,7 +105,7 @@ std::optional<BulkGrant> Flow::admit_bulk(const Scheduler::Turn &turn, uint64_t 
     uint64_t want = std::min({queued, uint64_t{turn.bytes}, bulk_allowance(peer, kind)});
 
     if (want == 0) {
-        start_stall(peer.bytes_stall_ns, peer.counters.bytes_stall, now_ns);
+        stall_bytes(index, now_ns);
         m_scheduler.deactivate(turn.peer); /* until credit comes */
         return std::nullopt;
     }
@@ -120,7 +123,7 @@ std::optional<BulkGrant> Flow::admit_bulk(const Scheduler::Turn &turn, uint64_t 
     }
 
     end_stall(peer.window_stall_ns, peer.counters.window_stall, now_ns);
-    end_stall(peer.bytes_stall_ns, peer.counters.bytes_stall, now_ns);
+    unstall_bytes(index, now_ns);
     if (m_bytes.enabled()) {
         (void)peer.bytes[static_cast<unsigned>(kind)].take(units(granted));
         peer.message_turn |= (kind == BulkKind::write);
@@ -156,6 +159,44 @@ Notice Flow::stamp_bulk(uint32_t index)
     peer.bytes[0].report(demand);
     m_byte_requests.erase(index);
     return {.kind = Notice::bulk, .value = demand};
+}
+
+bool Flow::admit_write(uint32_t index, uint32_t bytes)
+{
+    Peer &peer      = m_peers[index];
+    uint64_t amount = charge(bytes);
+
+    if ((peer.bulk_queued[0] != 0) || (amount > m_config.window.quantum) ||
+        (bulk_allowance(peer, BulkKind::write) < amount) ||
+        (m_port.admit(peer.window, amount) == 0)) {
+        return false;
+    }
+    peer.message_turn = true;
+    (void)peer.bytes[0].take(units(amount));
+    peer.counters.bulk_bytes += amount;
+    update_bulk_active(peer);
+    return true;
+}
+
+void Flow::bulk_reverted(uint32_t index, uint64_t bytes, BulkKind kind, uint64_t now_ns,
+                         Actions &actions)
+{
+    advance(now_ns);
+    if (!m_bytes.enabled()) {
+        bulk_done(index, bytes);
+    } else if (member(index)) {
+        ByteAccount &account = m_peers[index].bytes[static_cast<unsigned>(kind)];
+
+        account.return_taken(units(bytes));
+        if (kind == BulkKind::write) {
+            m_byte_returns.push_back(index);
+            bulk_done(index, bytes);
+        } else {
+            (void)m_bytes.returned(reads_of(index), account.returned(), now_ns);
+            collect_bytes(now_ns);
+        }
+    }
+    drain(actions);
 }
 
 void Flow::bulk_done(uint32_t index, uint64_t bytes)

@@ -18,20 +18,27 @@ constexpr unsigned cell_bits = 30; /* of a byte total */
 
 bool Flow::admit_message(uint32_t index, uint32_t bytes)
 {
-    if (!m_bytes.enabled() || (bytes <= m_config.small_message)) {
+    if (!large(bytes)) {
         return admit_message(index);
+    }
+    return (m_peers[index].account.available() != 0) && admit_bytes(index, bytes) &&
+           m_peers[index].account.take();
+}
+
+bool Flow::admit_bytes(uint32_t index, uint32_t bytes)
+{
+    if (!large(bytes)) {
+        return true;
     }
 
     Peer &peer      = m_peers[index];
     uint64_t size   = charge(bytes);
     uint32_t amount = units(size);
 
-    if ((peer.bytes[0].available() < amount) || (peer.account.available() == 0) ||
-        !m_port.admit_whole(peer.window, size)) {
+    if ((peer.bytes[0].available() < amount) || !m_port.admit_whole(peer.window, size)) {
         return false;
     }
     (void)peer.bytes[0].take(amount);
-    (void)peer.account.take();
     peer.counters.bulk_bytes += size;
     peer.waiting.all -= std::min(peer.waiting.all, size);
     peer.waiting.first = 0; /* blocked() says who is next */
@@ -51,6 +58,9 @@ void Flow::drop_waiting(uint32_t index)
     m_peers[index].asked_large = 0;
     m_window_waits.erase(index);
     if (m_bytes.enabled()) {
+        if (m_peers[index].bulk_queued[0] == 0) {
+            m_byte_waits.erase(index);
+        }
         return_surplus(index);
         if (m_peers[index].bulk_queued[0] != 0) {
             m_scheduler.activate(writes_of(index));
@@ -77,7 +87,7 @@ void Flow::blocked(uint32_t index, const Waiting &waiting, uint64_t now_ns,
 
     peer.waiting = waiting;
     if (!enough) {
-        start_stall(peer.bytes_stall_ns, peer.counters.bytes_stall, now_ns);
+        stall_bytes(index, now_ns);
         return_leftover(index);
     }
     settle_demand(index);
@@ -102,6 +112,70 @@ void Flow::blocked(uint32_t index, const Waiting &waiting, uint64_t now_ns,
 }
 
 /* --- the sender's credit --- */
+
+void Flow::stall_bytes(uint32_t index, uint64_t now_ns)
+{
+    Peer &peer = m_peers[index];
+
+    start_stall(peer.bytes_stall_ns, peer.counters.bytes_stall, now_ns);
+    m_byte_waits.push_back(index);
+}
+
+void Flow::unstall_bytes(uint32_t index, uint64_t now_ns)
+{
+    Peer &peer = m_peers[index];
+
+    end_stall(peer.bytes_stall_ns, peer.counters.bytes_stall, now_ns);
+    m_byte_waits.erase(index);
+}
+
+void Flow::sleep(uint64_t now_ns, Actions &actions)
+{
+    advance(now_ns);
+    for (uint32_t count = m_byte_waits.size(); count != 0; --count) {
+        uint32_t index = next_byte_wait();
+
+        if (!m_peers[index].wake_asked) {
+            m_peers[index].wake_asked = true;
+            m_wakes.push_back(index);
+        }
+    }
+    drain(actions);
+}
+
+void Flow::wake(uint32_t index, uint32_t total28, uint64_t now_ns, Actions &actions)
+{
+    advance(now_ns);
+    if (m_bytes.enabled() && member(index)) {
+        uint32_t granted = m_bytes.granted(writes_of(index));
+
+        if (Serial<notice_value_bits>::widen(granted, total28) != granted) {
+            m_wokens.push_back(index);
+        } else {
+            m_peers[index].wake_wanted = true;
+        }
+    }
+    drain(actions);
+}
+
+bool Flow::woken(uint32_t index, uint32_t total28, uint64_t now_ns, Actions &actions)
+{
+    bool grew = false;
+
+    advance(now_ns);
+    if (m_bytes.enabled() && member(index)) {
+        ByteAccount &account = m_peers[index].bytes[0];
+
+        m_peers[index].wake_asked = false;
+        grew                      = account.update(
+                                     Serial<notice_value_bits>::widen(account.granted(), total28));
+        if (grew) {
+            bytes_grew(index, BulkKind::write, now_ns);
+        }
+    }
+    drain(actions);
+    return grew;
+}
 
 uint32_t Flow::wanted_units(const Peer &peer) const
 {
@@ -174,7 +248,7 @@ void Flow::bytes_grew(uint32_t index, BulkKind kind, uint64_t now_ns)
 {
     Peer &peer = m_peers[index];
 
-    end_stall(peer.bytes_stall_ns, peer.counters.bytes_stall, now_ns);
+    unstall_bytes(index, now_ns);
     if (kind == BulkKind::write) {
         if ((peer.waiting.first != 0) &&
             (peer.bytes[0].available() >= units(charge(peer.waiting.first)))) {
@@ -290,6 +364,10 @@ void Flow::collect_bytes(uint64_t now_ns)
         if (uint32_t channel = m_bytes.next_grown(); channel != BytePool::none) {
             if (channel % 2 == 0) {
                 m_byte_cells.push_back(channel / 2);
+                if (m_peers[channel / 2].wake_wanted) {
+                    m_peers[channel / 2].wake_wanted = false;
+                    m_wokens.push_back(channel / 2);
+                }
             } else {
                 m_bytes.told(channel);
                 if (m_peers[channel / 2].bytes[1].update(m_bytes.granted(channel))) {
@@ -349,6 +427,17 @@ void Flow::drain_bytes(Actions &actions)
         uint32_t index = m_byte_revokes.pop_front();
 
         actions.push({Action::send_byte_revoke, index, m_bytes.kept(writes_of(index))});
+    }
+    while (!m_wakes.empty() && !actions.full()) {
+        uint32_t index = m_wakes.pop_front();
+
+        ++m_peers[index].counters.wakes;
+        actions.push({Action::send_wake, index, m_peers[index].bytes[0].granted()});
+    }
+    while (!m_wokens.empty() && !actions.full()) {
+        uint32_t index = m_wokens.pop_front();
+
+        actions.push({Action::send_woken, index, m_bytes.granted(writes_of(index))});
     }
     while (!m_suspects.empty() && !actions.full()) {
         actions.push({Action::suspect, m_suspects.pop_front(), 0});

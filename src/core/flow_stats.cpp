@@ -26,6 +26,7 @@ void FlowCounters::add(const FlowCounters &other)
     refused_updates += other.refused_updates;
     bulk_bytes += other.bulk_bytes;
     revokes += other.revokes;
+    wakes += other.wakes;
     add_stall(credit_stall, other.credit_stall);
     add_stall(bytes_stall, other.bytes_stall);
     add_stall(window_stall, other.window_stall);
@@ -57,6 +58,8 @@ PeerStats Flow::stats(uint32_t index) const
     stats.credit_used                  = peer.account.used();
     stats.peer_granted                 = m_pool.granted(index);
     stats.peer_arrived                 = m_pool.arrived(index);
+    stats.credit_returned              = peer.account.returned();
+    stats.peer_returned                = m_pool.given_back(index);
     stats.floor                        = m_pool.floor(index);
     stats.bulk_queued                  = peer.bulk_queued[0] + peer.bulk_queued[1];
     if (m_bytes.enabled()) {
@@ -66,6 +69,12 @@ PeerStats Flow::stats(uint32_t index) const
         stats.bytes_outstanding = uint64_t{m_bytes.granted(channel) -
                                            m_bytes.arrived(channel)} *
                                   m_config.bytes.unit;
+        stats.bytes_returned = uint64_t{peer.bytes[0].returned()} * m_config.bytes.unit;
+        if (m_bytes.member(reads_of(index))) {
+            stats.bytes_reading = uint64_t{m_bytes.granted(reads_of(index)) -
+                                           m_bytes.arrived(reads_of(index))} *
+                                  m_config.bytes.unit;
+        }
     }
     stats.bulk_outstanding = peer.window.outstanding();
     return stats;
@@ -90,6 +99,8 @@ FlowStats Flow::stats() const
     stats.bulk_outstanding = m_port.outstanding();
     if (m_bytes.enabled()) {
         stats.bytes_outstanding = uint64_t{m_bytes.outstanding()} * m_config.bytes.unit;
+        stats.bytes_running     = uint64_t{m_bytes.running()} * m_config.bytes.unit;
+        stats.bytes_late        = uint64_t{m_bytes.late()} * m_config.bytes.unit;
         stats.bytes_budget      = uint64_t{m_bytes.budget()} * m_config.bytes.unit;
         stats.late              = m_bytes.lates();
         stats.path_delay_ns     = m_bytes.path_delay_ns();

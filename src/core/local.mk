@@ -18,7 +18,9 @@ src_core_libbe_core_la_SOURCES = \
 	src/core/flow.hpp \
 	src/core/flow_stats.cpp \
 	src/core/flow_stats.hpp \
+	src/core/flow_types.hpp \
 	src/core/grant_log.hpp \
+	src/core/grant_totals.hpp \
 	src/core/index_list.hpp \
 	src/core/invariant.hpp \
 	src/core/receive_pool.cpp \
@@ -28,6 +30,7 @@ src_core_libbe_core_la_SOURCES = \
 	src/core/scheduler.hpp \
 	src/core/sequence.hpp \
 	src/core/serial.hpp \
+	src/core/total_account.hpp \
 	src/core/window.hpp \
 	src/core/wire.cpp \
 	src/core/wire.hpp

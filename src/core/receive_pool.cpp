@@ -58,19 +58,19 @@ std::optional<uint32_t> ReceivePool::join()
         index = static_cast<uint32_t>(m_peers.size());
         m_peers.emplace_back();
         m_unused.reserve(m_peers.capacity());
-        for (IndexList *list : {&m_parked, &m_low, &m_short, &m_floorless, &m_answers,
-                                &m_cells, &m_holders, &m_revokes}) {
+        for (IndexList *list : {&m_noted_peers, &m_parked, &m_low, &m_short, &m_floorless,
+                                &m_answers, &m_cells, &m_holders, &m_revokes}) {
             list->resize(m_peers.size());
         }
     } else {
         return std::nullopt;
     }
 
-    Peer &peer   = m_peers[index];
-    peer         = {};
-    peer.granted = peer.arrived = peer.demand = peer.told = m_config.first_total;
-    peer.member                                           = true;
+    Peer &peer = m_peers[index];
 
+    peer = {};
+    peer.start(m_config.first_total);
+    take_in_all();
     if (!assign_floor(index)) {
         uint32_t floor = next_floor();
 
@@ -99,15 +99,16 @@ void ReceivePool::leave(uint32_t index)
 
     Peer &peer = m_peers[index];
 
-    for (IndexList *list : {&m_parked, &m_low, &m_short, &m_floorless, &m_answers,
-                            &m_cells, &m_holders, &m_revokes}) {
+    take_in_all();
+    for (IndexList *list : {&m_noted_peers, &m_parked, &m_low, &m_short, &m_floorless,
+                            &m_answers, &m_cells, &m_holders, &m_revokes}) {
         list->erase(index);
     }
 
     account(peer, [&] {
         m_floors -= peer.floor;
-        peer.floor   = 0;
-        peer.arrived = peer.demand = peer.granted;
+        peer.floor = 0;
+        peer.close();
     });
 
     if (peer.period == m_period) {
@@ -116,7 +117,6 @@ void ReceivePool::leave(uint32_t index)
         --m_active_last;
     }
     m_revoking -= peer.revoking;
-    peer.member = false;
     m_unused.push_back(index);
 
     update_share();
@@ -131,16 +131,24 @@ bool ReceivePool::on_arrival(uint32_t index)
     m_posted -= used_up;
     m_in_hand += used_up;
 
-    if (!member(index) || (outstanding_of(m_peers[index]) == 0)) {
+    if (!member(index) || (m_peers[index].outstanding() == m_peers[index].noted)) {
         return false;
     }
+    ++m_peers[index].noted;
+    ++m_noted;
+    take_in(index);
+    return true;
+}
 
+/* What arrived from the peer and was only noted becomes known to everything else. */
+void ReceivePool::take_in(uint32_t index)
+{
     Peer &peer = m_peers[index];
 
-    account(peer, [&] {
-        ++peer.arrived;
-        peer.demand = serial_max(peer.demand, peer.arrived);
-    });
+    account(peer, [&] { peer.use_up(peer.noted); });
+    m_noted -= peer.noted;
+    peer.noted = 0;
+    m_noted_peers.erase(index);
     touch(peer);
     if (m_config.revoke) {
         m_holders.erase(index);
@@ -148,19 +156,24 @@ bool ReceivePool::on_arrival(uint32_t index)
     }
 
     /* Most often nobody waits and the peer gets back at once what it used. */
-    bool others = !m_low.empty() || !m_parked.empty() || !m_short.empty();
-
-    if (others || !serve_share(index)) {
+    if (m_pressing || !serve_share(index)) {
         if (floor_gap(peer) != 0) {
             m_low.push_back(index);
         }
-        if (outstanding_of(peer) < share_of(peer)) {
+        if (peer.outstanding() < share_of(peer)) {
             m_short.push_back(index);
         }
         serve();
     }
     note_cell(index);
-    return true;
+    peer.easy = std::min(peer.outstanding(), m_share / 8);
+}
+
+void ReceivePool::take_in_all()
+{
+    while (!m_noted_peers.empty()) {
+        take_in(m_noted_peers.front());
+    }
 }
 
 bool ReceivePool::on_returned(uint32_t index, uint32_t total)
@@ -169,19 +182,21 @@ bool ReceivePool::on_returned(uint32_t index, uint32_t total)
         return false;
     }
 
+    take_in_all();
+
     Peer &peer    = m_peers[index];
-    int32_t count = serial_diff(total, peer.returned);
+    int32_t count = peer.newly_returned(total, peer.outstanding());
 
     m_revoking -= peer.revoking;
     peer.revoking = false;
-    if ((count < 0) || (static_cast<uint32_t>(count) > outstanding_of(peer))) {
+    if (count < 0) {
         return false;
     }
     account(peer, [&] {
         peer.returned = total;
-        peer.arrived += static_cast<uint32_t>(count);
-        peer.demand = serial_max(peer.demand, peer.arrived);
+        peer.use_up(static_cast<uint32_t>(count));
     });
+    peer.easy = 0;
     if (floor_gap(peer) != 0) {
         m_low.push_back(index);
     }
@@ -202,8 +217,11 @@ void ReceivePool::on_repost(uint32_t count)
     if (grown != 0) {
         update_share();
     }
-    assign_floors();
-    serve();
+    if (m_pressing || !m_floorless.empty()) {
+        take_in_all();
+        assign_floors();
+        serve();
+    }
 }
 
 void ReceivePool::on_request(uint32_t index, uint32_t demand)
@@ -214,13 +232,15 @@ void ReceivePool::on_request(uint32_t index, uint32_t demand)
         return;
     }
 
+    take_in_all();
+
     Peer &peer = m_peers[index];
 
     if (peer.floor == 0) {
         assign_floor(index);
     }
 
-    account(peer, [&] { peer.demand = serial_max(peer.demand, demand); });
+    account(peer, [&] { peer.want(demand); });
     if (!serial_less(peer.granted, peer.demand)) {
         answer(index);
     } else {
@@ -245,7 +265,7 @@ bool ReceivePool::cell_due(uint32_t index) const
     const Peer &peer = m_peers[index];
     uint32_t unknown = peer.granted - peer.told;
     uint32_t share   = share_of(peer);
-    int32_t left     = serial_diff(peer.told, peer.arrived);
+    int32_t left     = serial_diff(peer.told, peer.arrived + peer.noted);
 
     return (unknown != 0) && ((unknown >= std::max(2u, share / 2)) ||
                               (left <= static_cast<int32_t>(share / 4)));
@@ -306,25 +326,23 @@ void ReceivePool::update_share()
 
 std::string ReceivePool::check() const
 {
-    uint64_t outstanding = 0, reserved = 0, standing = 0, floors = 0;
+    uint64_t outstanding = 0, reserved = 0, standing = 0, floors = 0, noted = 0;
     uint32_t now = 0, last = 0;
 
     for (const Peer &peer : m_peers) {
         if (!peer.member) {
             continue;
         }
-        if (serial_less(peer.granted, peer.arrived)) {
-            return "more messages arrived than were granted";
+        if (const char *broken = peer.check(); *broken != 0) {
+            return std::string("receive pool: ") + broken;
         }
-        if (serial_less(peer.demand, peer.arrived)) {
-            return "a demand total is behind what arrived";
+        if (peer.noted > peer.outstanding()) {
+            return "more messages were noted than were granted";
         }
-        if (serial_less(peer.granted, peer.told)) {
-            return "a peer was told more than was granted";
-        }
-        outstanding += outstanding_of(peer);
-        reserved += std::max<uint32_t>(outstanding_of(peer), peer.floor);
-        standing += std::max<uint32_t>(standing_of(peer), peer.floor);
+        noted += peer.noted;
+        outstanding += peer.outstanding();
+        reserved += std::max<uint32_t>(peer.outstanding(), peer.floor);
+        standing += std::max<uint32_t>(peer.standing(), peer.floor);
         floors += peer.floor;
         now += (peer.period == m_period);
         last += (peer.period + 1 == m_period);
@@ -341,6 +359,10 @@ std::string ReceivePool::check() const
         (standing != m_standing) || (floors != m_floors)) {
         return "a sum over the peers has drifted";
     }
+    if (noted != m_noted) {
+        return "the count of messages that were only noted has drifted";
+    }
+
     uint32_t revoking = 0;
 
     for (const Peer &peer : m_peers) {
@@ -352,7 +374,10 @@ std::string ReceivePool::check() const
     if ((now != m_active_now) || (last != m_active_last)) {
         return "the count of active peers has drifted";
     }
-    if (outstanding > m_posted) {
+    if (m_pressing != (!m_low.empty() || !m_parked.empty() || !m_short.empty())) {
+        return "who waits is not known";
+    }
+    if (outstanding - noted > m_posted) {
         return "more messages are outstanding than receives are posted";
     }
     if (reserved > real_capacity()) {

@@ -52,6 +52,13 @@
 // used when it asked. Whatever is granted otherwise is told by a cell as soon as the peer
 // may have run out of what it knows (cell_due), so no sender waits on credit it has.
 //
+// Most arrivals leave the peer with plenty, and nobody waits: note_arrival() only counts
+// them. What follows from them (rules 1 to 4 see less outstanding) is looked after once
+// an eighth of a share has come, or when somebody asks for something, or waits. Until
+// then the sums are higher than what is outstanding, which only makes grants smaller; a
+// peer that knows of no more than a quarter of its share is always looked after before it
+// runs out.
+//
 //   7. When somebody waits, or lacks its share, standing credit beyond floors of the
 //      longest idle peers, and what active ones hold well beyond their share, is called
 //      back (REVOKE), if so configured; peers then have
@@ -72,8 +79,8 @@
 #include <string>
 #include <vector>
 
+#include "core/grant_totals.hpp"
 #include "core/index_list.hpp"
-#include "core/serial.hpp"
 
 namespace be::core {
 
@@ -115,6 +122,30 @@ public:
      * left (it broke the protocol, or has left): the receive is counted as used up and
      * nothing else changes. */
     bool on_arrival(uint32_t peer);
+
+    /* The same for one of many that change nothing but a count, which is all that this
+     * does. False: nothing was done, call on_arrival(). */
+    bool note_arrival(uint32_t index)
+    {
+        if (index >= m_peers.size()) {
+            return false;
+        }
+
+        Peer &peer = m_peers[index];
+
+        if ((peer.easy == 0) || (peer.period != m_period) || m_pressing ||
+            (m_posted == 0)) {
+            return false;
+        }
+        --peer.easy;
+        if (peer.noted++ == 0) {
+            m_noted_peers.push_back(index);
+        }
+        ++m_noted;
+        --m_posted;
+        ++m_in_hand;
+        return true;
+    }
 
     /* `count` receives were posted: again, or as growth. */
     void on_repost(uint32_t count);
@@ -192,7 +223,7 @@ public:
 
     uint32_t arrived(uint32_t peer) const
     {
-        return m_peers[peer].arrived;
+        return m_peers[peer].arrived + m_peers[peer].noted;
     }
 
     uint32_t floor(uint32_t peer) const
@@ -220,12 +251,18 @@ public:
     /* Sum of G - A. */
     uint32_t outstanding() const
     {
-        return m_outstanding;
+        return m_outstanding - m_noted;
     }
 
     uint32_t active_peers() const
     {
         return m_active_last + m_active_now;
+    }
+
+    /* Does somebody wait for receives? */
+    bool pressing() const
+    {
+        return m_pressing;
     }
 
     /* Messages that an active peer is kept topped up to. */
@@ -239,18 +276,12 @@ public:
     std::string check() const;
 
 private:
-    struct Peer {
-        uint32_t granted  = 0;
-        uint32_t arrived  = 0;
-        uint32_t demand   = 0;
-        uint32_t told     = 0;
-        uint32_t returned = 0;
-        uint32_t keep     = 0; /* of the last revoke */
-        uint64_t period   = 0; /* latest period with an arrival */
-        uint8_t floor     = 0;
-        bool member       = false;
-        bool revoking     = false;
-        bool cell_asked   = false; /* next_cell() returned it, nothing was told since */
+    struct Peer : GrantTotals {
+        uint8_t floor   = 0;
+        bool cell_asked = false; /* next_cell() returned it, nothing was told since */
+        uint32_t noted  = 0; /* arrivals counted in nothing else yet */
+        uint32_t easy   = 0; /* further ones that may be just noted */
+        uint64_t period = 0; /* latest period with an arrival */
     };
 
     uint32_t real_capacity() const
@@ -258,12 +289,6 @@ private:
         return m_posted + m_in_hand;
     }
 
-    static uint32_t outstanding_of(const Peer &peer)
-    {
-        return peer.granted - peer.arrived;
-    }
-
-    static uint32_t standing_of(const Peer &peer);
     static uint32_t floor_gap(const Peer &peer);
     uint32_t share_of(const Peer &peer) const;
 
@@ -277,6 +302,8 @@ private:
     void grant(uint32_t index, uint32_t count);
     void answer(uint32_t index);
     void note_cell(uint32_t index);
+    void take_in(uint32_t index);
+    void take_in_all();
 
     bool floor_fits(const Peer &peer, uint32_t floor) const;
     bool assign_floor(uint32_t index);
@@ -313,6 +340,10 @@ private:
     uint32_t m_active_last = 0; /* peers seen in the one before and not in this */
     uint32_t m_share       = 0;
 
+    uint32_t m_noted = 0; /* sum of Peer::noted */
+    bool m_pressing  = false; /* somebody waits for something */
+
+    IndexList m_noted_peers;
     IndexList m_parked; /* requests that wait */
     IndexList m_low; /* below their floor, for want of posted receives */
     IndexList m_short; /* were below their share when they last sent something */

@@ -11,14 +11,9 @@
 
 namespace be::core {
 
-inline uint32_t ReceivePool::standing_of(const Peer &peer)
-{
-    return static_cast<uint32_t>(std::max(0, serial_diff(peer.granted, peer.demand)));
-}
-
 inline uint32_t ReceivePool::floor_gap(const Peer &peer)
 {
-    return peer.floor - std::min<uint32_t>(peer.floor, outstanding_of(peer));
+    return peer.floor - std::min<uint32_t>(peer.floor, peer.outstanding());
 }
 
 inline uint32_t ReceivePool::share_of(const Peer &peer) const
@@ -30,15 +25,15 @@ inline uint32_t ReceivePool::share_of(const Peer &peer) const
 template<class Change>
 void ReceivePool::account(Peer &peer, Change &&change)
 {
-    m_outstanding -= outstanding_of(peer);
-    m_reserved -= std::max<uint32_t>(outstanding_of(peer), peer.floor);
-    m_standing -= std::max<uint32_t>(standing_of(peer), peer.floor);
+    m_outstanding -= peer.outstanding();
+    m_reserved -= std::max<uint32_t>(peer.outstanding(), peer.floor);
+    m_standing -= std::max<uint32_t>(peer.standing(), peer.floor);
 
     change();
 
-    m_outstanding += outstanding_of(peer);
-    m_reserved += std::max<uint32_t>(outstanding_of(peer), peer.floor);
-    m_standing += std::max<uint32_t>(standing_of(peer), peer.floor);
+    m_outstanding += peer.outstanding();
+    m_reserved += std::max<uint32_t>(peer.outstanding(), peer.floor);
+    m_standing += std::max<uint32_t>(peer.standing(), peer.floor);
 }
 
 } // namespace be::core

@@ -35,10 +35,10 @@ uint32_t ReceivePool::share_allowance(const Peer &peer) const
 {
     uint32_t limit  = std::min(real_capacity() - m_reserve,
                                m_floors + m_config.capacity / 2);
-    uint32_t own    = std::max<uint32_t>(standing_of(peer), peer.floor);
+    uint32_t own    = std::max<uint32_t>(peer.standing(), peer.floor);
     uint32_t others = m_standing - own;
 
-    return std::min(request_allowance(peer), beyond(limit, others + standing_of(peer)));
+    return std::min(request_allowance(peer), beyond(limit, others + peer.standing()));
 }
 
 void ReceivePool::grant(uint32_t index, uint32_t count)
@@ -94,7 +94,7 @@ bool ReceivePool::floor_fits(const Peer &peer, uint32_t floor) const
     uint32_t grown = real_capacity() - m_config.capacity;
 
     return (m_floors + floor <= m_config.capacity / 2 + grown) &&
-           (m_standing + beyond(floor, standing_of(peer)) <= real_capacity() - m_reserve);
+           (m_standing + beyond(floor, peer.standing()) <= real_capacity() - m_reserve);
 }
 
 /* Gives a floor to a peer without one, by rules 2, 3 and 6; false when there is none to
@@ -106,7 +106,7 @@ bool ReceivePool::assign_floor(uint32_t index)
     uint32_t spare = m_parked.empty() ? 0 : 1;
 
     if ((floor == 0) || !floor_fits(peer, floor) ||
-        (m_reserved + beyond(floor, outstanding_of(peer)) + spare > real_capacity())) {
+        (m_reserved + beyond(floor, peer.outstanding()) + spare > real_capacity())) {
         return false;
     }
 
@@ -145,6 +145,7 @@ void ReceivePool::serve()
     if (!m_parked.empty() || !m_short.empty()) {
         reclaim();
     }
+    m_pressing = !m_low.empty() || !m_parked.empty() || !m_short.empty();
 }
 
 void ReceivePool::serve_floor(uint32_t index)
@@ -183,8 +184,7 @@ void ReceivePool::reclaim()
         if (active) {
             m_holders.push_back(index);
         }
-        if (!peer.revoking &&
-            (outstanding_of(peer) > (active ? keep + keep / 8 : keep))) {
+        if (!peer.revoking && (peer.outstanding() > (active ? keep + keep / 8 : keep))) {
             peer.keep     = keep;
             peer.revoking = true;
             ++m_revoking;
@@ -205,7 +205,7 @@ void ReceivePool::serve_shares()
 bool ReceivePool::serve_share(uint32_t index)
 {
     Peer &peer     = m_peers[index];
-    uint32_t wants = beyond(share_of(peer), outstanding_of(peer));
+    uint32_t wants = beyond(share_of(peer), peer.outstanding());
     uint32_t count = std::min(wants, share_allowance(peer));
 
     if (peer.period + 1 < m_period) {

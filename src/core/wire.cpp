@@ -12,7 +12,7 @@ const char *describe(DecodeError error)
     case DecodeError::truncated:
         return "truncated header, expected at least 16 bytes";
     case DecodeError::version:
-        return "unknown header version, expected 1";
+        return "unknown header version, expected 2";
     case DecodeError::kind:
         return "unknown header kind, expected 1 (am) or 2 (credit)";
     case DecodeError::reserved:

@@ -19,9 +19,10 @@
 
 namespace be::core {
 
-inline constexpr uint8_t wire_version         = 1;
+inline constexpr uint8_t wire_version         = 2;
 inline constexpr std::size_t data_header_size = 16;
 inline constexpr unsigned notice_value_bits   = 28;
+inline constexpr uint32_t cell_byte_mask      = (1u << 30) - 1; /* of a byte total */
 
 enum class HeaderKind : uint8_t {
     am     = 1, /* an active message, its payload follows the header */
@@ -73,7 +74,9 @@ struct Notice {
         revoke       = 5, /* messages; value: how many may be kept */
         give_back    = 6, /* messages; value: total given back */
         byte_revoke  = 7, /* value: units that may be kept */
-        byte_return  = 8 /* value: total of units given back */
+        byte_return  = 8, /* value: total of units given back */
+        wake  = 9, /* value: byte total that the sender of this, who sleeps, knows */
+        woken = 10 /* the answer, as soon as there is more; value: byte total */
     };
 
     Kind kind      = request;
@@ -151,14 +154,14 @@ inline DecodeError decode(std::span<const std::byte> in, DataHeader &header)
  * the stated widths of byte_units and floor are cut off. */
 constexpr uint64_t pack(const CreditCell &cell)
 {
-    return uint64_t{cell.messages} | (uint64_t{cell.byte_units & 0x3fffffffu} << 32) |
+    return uint64_t{cell.messages} | (uint64_t{cell.byte_units & cell_byte_mask} << 32) |
            (uint64_t{cell.floor & 3u} << 62);
 }
 
 constexpr CreditCell unpack_cell(uint64_t word)
 {
     return {.messages   = static_cast<uint32_t>(word),
-            .byte_units = static_cast<uint32_t>(word >> 32) & 0x3fffffffu,
+            .byte_units = static_cast<uint32_t>(word >> 32) & cell_byte_mask,
             .floor      = static_cast<uint8_t>(word >> 62)};
 }
 
@@ -185,7 +188,7 @@ constexpr std::optional<Notice> decode_notice(uint32_t immediate)
 {
     uint32_t kind = immediate >> notice_value_bits;
 
-    if ((kind < Notice::request) || (kind > Notice::byte_return)) {
+    if ((kind < Notice::request) || (kind > Notice::woken)) {
         return std::nullopt;
     }
     return Notice{.kind  = static_cast<Notice::Kind>(kind),

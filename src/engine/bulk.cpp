@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Pieces of put and get: posted as the window admits them, oldest operation first, peers in turn.
+// Pieces of put and get: posted as credit and the window admit them, oldest operation first, peers in turn.
+//
+// With byte credit a piece of a put is a write with an immediate: the peer learns how many bytes came, and how many
+// more are wanted.
 
 #include "engine/fabric.hpp"
 #include "engine/member.hpp"
@@ -9,76 +12,119 @@
 #include <utility>
 
 namespace be::engine {
+
 namespace {
 
-// The window counts an operation of no bytes as one: it occupies the queue all the same.
-std::uint64_t charge(std::size_t length) noexcept
+constexpr core::BulkKind core_kind(BulkOperation::Kind kind)
 {
-    return std::max<std::uint64_t>(length, 1);
+    return kind == BulkOperation::Kind::put ? core::BulkKind::write :
+                                              core::BulkKind::read;
 }
 
 } // namespace
 
 void Fabric::enqueue(Link &link, BulkOperation *operation, std::size_t length)
 {
-    operation->link     = &link;
-    operation->unposted = length;
-    operation->after    = link.fence_messages;
-    ++link.bulk_issued;
+    const auto kind         = static_cast<unsigned>(operation->kind);
+    LinkBulk &bulk          = link.bulk[kind];
+    Peer &peer              = link.peer;
+    operation->link         = &link;
+    operation->unposted     = length;
+    operation->after        = link.fence_messages;
+    operation->after_others = link.bulk[1 - kind].fence;
+    ++bulk.issued;
     (operation->kind == BulkOperation::Kind::put ? m_counters.bytes_put :
                                                    m_counters.bytes_got) += length;
-    if (link.operations.empty()) {
-        link.turn = static_cast<std::int64_t>(m_config.chunk);
-        link.peer.bulk_links.push(&link);
+    if (bulk.operations.empty()) {
+        bulk.turn = static_cast<std::int64_t>(m_chunk);
+        peer.bulk_links[kind].push(&bulk);
     }
-    link.operations.push(operation);
-    m_flow.bulk_queued(link.peer.index, charge(length));
+    bulk.operations.push(operation);
+    if (byte_credit()) {
+        flow_event([&](core::Actions &actions) {
+            m_flow.bulk_queued(peer.index, m_flow.charge(length),
+                               core_kind(operation->kind), now(), actions);
+        });
+    } else {
+        m_flow.bulk_queued(peer.index, m_flow.charge(length), core_kind(operation->kind));
+    }
     pump_bulk();
 }
 
 void Fabric::pump_bulk()
 {
+    m_bulk_due = false;
     while (const core::BulkGrant grant = m_flow.next_bulk(now())) {
         Peer &peer = *m_peers[grant.peer];
-        peer.admitted += grant.bytes;
+        peer.admitted[static_cast<unsigned>(grant.kind)] += grant.bytes;
         post_admitted(peer);
+    }
+    if (byte_credit()) {
+        drain_actions();
     }
 }
 
-// What cannot be posted now stays admitted, and is tried again when a completion of this peer makes room. Links take
-// turns by deficit round robin, equal in bytes; one that a fence holds back is passed over.
+// What cannot be posted now stays admitted, and is tried again when a completion of this peer makes room. The kinds
+// take turns, and within each the links, by deficit round robin, equal in bytes; one that a fence holds back is
+// passed over.
 void Fabric::post_admitted(Peer &peer)
 {
-    const auto chunk = static_cast<std::int64_t>(m_config.chunk);
-    for (unsigned fenced = 0; peer.admitted != 0 && fenced < peer.bulk_links.size() &&
-                              peer.state == Peer::State::ready;) {
-        Link &link               = *peer.bulk_links.front();
-        BulkOperation &operation = *link.operations.front();
+    const auto first = static_cast<BulkOperation::Kind>(peer.bulk_turn);
+    peer.bulk_turn   = 1 - peer.bulk_turn;
+    if (post_admitted(peer, first)) {
+        (void)post_admitted(peer, static_cast<BulkOperation::Kind>(peer.bulk_turn));
+    }
+}
+
+// False: there is no room for more of either kind.
+bool Fabric::post_admitted(Peer &peer, BulkOperation::Kind kind)
+{
+    const auto chunk        = static_cast<std::int64_t>(m_chunk);
+    Fifo<LinkBulk> &links   = peer.bulk_links[static_cast<unsigned>(kind)];
+    std::uint64_t &admitted = peer.admitted[static_cast<unsigned>(kind)];
+    for (unsigned fenced = 0;
+         admitted != 0 && fenced < links.size() && peer.state == Peer::State::ready;) {
+        LinkBulk &bulk           = *links.front();
+        BulkOperation &operation = *bulk.operations.front();
         if (peer.bulk.room() <= bulk_reserve) {
-            return;
+            return false;
         }
-        if (peer.messages.retired() < operation.after) {
+        if (peer.messages.retired() < operation.after ||
+            bulk.link->bulk[1 - static_cast<unsigned>(kind)].done <
+                    operation.after_others) {
             ++fenced;
-            peer.bulk_links.rotate();
+            links.rotate();
             continue;
         }
         fenced                  = 0;
         const std::size_t bytes = std::min<std::uint64_t>(
-                {operation.unposted, peer.admitted, m_config.chunk});
+                {operation.unposted, admitted, m_chunk});
         if (!post_piece(peer, operation, bytes)) {
-            return;
+            return false;
         }
-        peer.admitted -= charge(bytes);
-        link.turn -= static_cast<std::int64_t>(charge(bytes));
+        const std::uint64_t charge = m_flow.charge(bytes);
+        admitted -= charge;
+        bulk.turn -= static_cast<std::int64_t>(charge);
         if (operation.posted()) {
-            link.operations.pop();
+            bulk.operations.pop();
         }
-        if (link.operations.empty()) {
-            peer.bulk_links.pop();
-        } else if (link.turn <= 0) {
-            link.turn += chunk;
-            peer.bulk_links.rotate();
+        if (bulk.operations.empty()) {
+            links.pop();
+        } else if (bulk.turn <= 0) {
+            bulk.turn += chunk;
+            links.rotate();
         }
+    }
+    return true;
+}
+
+// With byte credit the peer hears of it.
+void Fabric::announce_write(Peer &peer, ibv_send_wr &wr)
+{
+    wr.opcode = IBV_WR_RDMA_WRITE;
+    if (byte_credit()) {
+        wr.opcode   = IBV_WR_RDMA_WRITE_WITH_IMM;
+        wr.imm_data = htobe32(core::encode(m_flow.stamp_bulk(peer.index)));
     }
 }
 
@@ -104,8 +150,11 @@ bool Fabric::post_piece(Peer &peer, BulkOperation &operation, std::size_t bytes)
     ibv_send_wr wr{};
     wr.sg_list = sges.data();
     wr.num_sge = count;
-    wr.opcode  = operation.kind == BulkOperation::Kind::put ? IBV_WR_RDMA_WRITE :
-                                                              IBV_WR_RDMA_READ;
+    if (operation.kind == BulkOperation::Kind::get) {
+        wr.opcode = IBV_WR_RDMA_READ;
+    } else {
+        announce_write(peer, wr);
+    }
     wr.wr.rdma.remote_addr = operation.remote;
     wr.wr.rdma.rkey        = operation.rkey;
 
@@ -114,7 +163,7 @@ bool Fabric::post_piece(Peer &peer, BulkOperation &operation, std::size_t bytes)
     operation.posted_any = true;
     ++operation.in_flight;
     const Slot slot{.kind   = Slot::Kind::bulk,
-                    .bytes  = static_cast<std::uint32_t>(charge(bytes)),
+                    .bytes  = static_cast<std::uint32_t>(m_flow.charge(bytes)),
                     .object = &operation};
     if (const int error = post(peer.bulk, wr, slot, true); error != 0) {
         --operation.in_flight;
@@ -130,7 +179,13 @@ bool Fabric::post_piece(Peer &peer, BulkOperation &operation, std::size_t bytes)
 void Fabric::piece_done(Peer &peer, BulkOperation &operation, std::uint32_t bytes,
                         be_status_t status)
 {
-    m_flow.bulk_done(peer.index, bytes);
+    if (byte_credit() && operation.kind == BulkOperation::Kind::get) {
+        flow_event([&](core::Actions &actions) {
+            m_flow.read_done(peer.index, bytes, now(), actions);
+        });
+    } else {
+        m_flow.bulk_done(peer.index, bytes);
+    }
     --operation.in_flight;
     if (status != BE_OK && operation.status == BE_OK) {
         operation.status = status;
@@ -143,7 +198,7 @@ void Fabric::piece_done(Peer &peer, BulkOperation &operation, std::uint32_t byte
 void Fabric::operation_done(BulkOperation &operation)
 {
     Member &member = operation.link->member;
-    ++operation.link->bulk_done;
+    ++operation.link->bulk[static_cast<unsigned>(operation.kind)].done;
     const be_status_t status = operation.status;
     void *completion         = operation.completion;
     if (operation.staging != nullptr) {
@@ -164,13 +219,15 @@ void Fabric::operation_done(BulkOperation &operation)
 
 void Fabric::cancel_operations(Peer &peer)
 {
-    peer.admitted = 0;
-    while (!peer.bulk_links.empty()) {
-        Link &link = *peer.bulk_links.pop();
-        while (!link.operations.empty()) {
-            BulkOperation &operation = *link.operations.pop();
-            operation.status         = BE_ERR_PEER_FAILED;
-            operation_done(operation);
+    peer.admitted = {};
+    for (Fifo<LinkBulk> &links : peer.bulk_links) {
+        while (!links.empty()) {
+            LinkBulk &bulk = *links.pop();
+            while (!bulk.operations.empty()) {
+                BulkOperation &operation = *bulk.operations.pop();
+                operation.status         = BE_ERR_PEER_FAILED;
+                operation_done(operation);
+            }
         }
     }
 }
@@ -179,34 +236,44 @@ void Fabric::cancel_operations(Peer &peer)
 void Fabric::cancel_operations(const Member &member)
 {
     visit_links(member, [&](Link &link) {
-        Peer &peer = link.peer;
-        if (link.operations.empty()) {
-            return;
-        }
-        for (unsigned i = peer.bulk_links.size(); i != 0; --i) {
-            if (Link *other = peer.bulk_links.pop(); other != &link) {
-                peer.bulk_links.push(other);
+        for (unsigned kind = 0; kind < link.bulk.size(); ++kind) {
+            LinkBulk &bulk        = link.bulk[kind];
+            Fifo<LinkBulk> &links = link.peer.bulk_links[kind];
+            if (bulk.operations.empty()) {
+                continue;
             }
-        }
-        while (!link.operations.empty()) {
-            BulkOperation &operation = *link.operations.pop();
-            // The window counts some of it as waiting, and some as under way already.
-            const std::uint64_t left    = charge(operation.unposted);
-            const std::uint64_t waiting = std::min(left,
-                                                   m_flow.stats(peer.index).bulk_queued);
-            m_flow.bulk_cancelled(peer.index, waiting);
-            if (waiting < left) {
-                m_flow.bulk_done(peer.index, left - waiting);
-                peer.admitted -= left - waiting;
+            for (unsigned i = links.size(); i != 0; --i) {
+                if (LinkBulk *other = links.pop(); other != &bulk) {
+                    links.push(other);
+                }
             }
-            operation.status     = BE_ERR_CANCELED;
-            operation.unposted   = 0;
-            operation.posted_any = true;
-            if (operation.in_flight == 0) {
-                operation_done(operation);
+            while (!bulk.operations.empty()) {
+                cancel_operation(*bulk.operations.pop());
             }
         }
     });
+}
+
+// The protocol counts some of it as waiting, and some as under way already.
+void Fabric::cancel_operation(BulkOperation &operation)
+{
+    Peer &peer                  = operation.link->peer;
+    const core::BulkKind kind   = core_kind(operation.kind);
+    const std::uint64_t left    = m_flow.charge(operation.unposted);
+    const std::uint64_t waiting = std::min(left, m_flow.bulk_waiting(peer.index, kind));
+    m_flow.bulk_cancelled(peer.index, waiting, kind);
+    if (waiting < left) {
+        flow_event([&](core::Actions &actions) {
+            m_flow.bulk_reverted(peer.index, left - waiting, kind, now(), actions);
+        });
+        peer.admitted[static_cast<unsigned>(operation.kind)] -= left - waiting;
+    }
+    operation.status     = BE_ERR_CANCELED;
+    operation.unposted   = 0;
+    operation.posted_any = true;
+    if (operation.in_flight == 0) {
+        operation_done(operation);
+    }
 }
 
 } // namespace be::engine

@@ -31,9 +31,10 @@ struct BulkOperation {
     std::uint32_t rkey      = 0;
     std::uint32_t in_flight = 0; // pieces posted, not retired
     std::uint64_t after = 0; // the message queue must have retired this many first (fence)
-    std::uint64_t remote   = 0; // where the next piece goes
-    std::size_t sge_offset = 0; // bytes of sge[sge_index] that are posted
-    std::size_t unposted   = 0; // bytes
+    std::uint64_t after_others = 0; // ... and so many of the link's other kind be done
+    std::uint64_t remote       = 0; // where the next piece goes
+    std::size_t sge_offset     = 0; // bytes of sge[sge_index] that are posted
+    std::size_t unposted       = 0; // bytes
     std::array<be_sge_t, BE_MAX_SGE> sge{};
     void *completion = nullptr;
 

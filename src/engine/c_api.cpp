@@ -5,6 +5,7 @@
 #include "engine/c_guard.hpp"
 #include "engine/registry.hpp"
 
+#include <algorithm>
 #include <vector>
 
 using namespace be::engine;
@@ -49,6 +50,8 @@ void be_fabric_config_defaults(const be_port_info_t *port, be_fabric_config_t *c
     config->tx_queue        = 256;
     config->chunk           = port->soft ? 1u << 20 : 64u << 10;
     config->window          = port->soft ? 16u << 20 : 1u << 20;
+    config->link_rate       = port->bandwidth;
+    config->byte_budget     = port->soft ? 0 : be_default_byte_budget(port->bandwidth);
     config->max_inline      = port->soft ? 512 : 192;
     config->timeout         = 14;
     config->retry_count     = 6;
@@ -56,6 +59,18 @@ void be_fabric_config_defaults(const be_port_info_t *port, be_fabric_config_t *c
     config->peer_timeout    = 30;
     config->connect_timeout = 10;
     config->am_alignment    = 1;
+}
+
+/* Four times what the path holds: that of a small data centre, or what hosts may need that are slow to
+ * answer. The protocol finds out how much less will do, see core/byte_pool.hpp. */
+size_t be_default_byte_budget(double link_rate)
+{
+    constexpr double path_seconds = 12e-6;
+    constexpr double least_path   = 128 << 10; // bytes
+    constexpr double most         = 2 << 20;
+
+    return static_cast<size_t>(
+            std::min(4 * std::max(link_rate * path_seconds, least_path), most));
 }
 
 be_status_t be_fabric_create(be_md_t *md, uint8_t port, const be_fabric_config_t *config,

@@ -143,7 +143,9 @@ typedef struct be_fabric_config {
     unsigned rx_max; /* receive buffers in all, those the application keeps included */
     unsigned tx_queue; /* work requests of one queue pair */
     size_t window; /* bytes of bulk outstanding per port */
-    size_t chunk; /* bulk is cut into pieces of this many bytes */
+    size_t chunk; /* bulk is cut into pieces of this many bytes; with byte credit smaller */
+    size_t byte_budget; /* bytes that may be under way toward the port; 0: no byte credit */
+    double link_rate; /* of the port, bytes per second; only byte credit uses it */
     unsigned max_inline; /* bytes; the device may give less */
     uint8_t path_mtu; /* ibv_mtu value; 0: the port's active MTU */
     uint8_t timeout; /* RC: 4.096 us * 2^timeout */
@@ -162,6 +164,8 @@ typedef struct be_fabric_config {
 
 /* Defaults of everything but the last four, for `port`. */
 void be_fabric_config_defaults(const be_port_info_t *port, be_fabric_config_t *config);
+/* The byte budget for a port of that rate when nobody says what the switch can take. */
+size_t be_default_byte_budget(double link_rate);
 
 typedef enum be_rx_result {
     BE_RX_DONE,

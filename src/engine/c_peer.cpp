@@ -63,10 +63,8 @@ be_status_t be_peer_check(be_peer_t *peer)
 be_status_t be_am_short(be_peer_t *peer, uint8_t am_id, uint64_t header,
                         const void *payload, unsigned length)
 {
-    const be_sge_t parts[] = {{&header, sizeof(header), 0},
-                              {const_cast<void *>(payload), length, 0}};
     return Locked(link_of(peer))
-            ->send_short(link_of(peer), am_id, parts, length != 0 ? 2 : 1);
+            ->send_short(link_of(peer), am_id, header, payload, length);
 }
 
 be_status_t

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Peers come to be: side-channel events, queue pairs, the three-way handshake.
+// Peers come to be: side-channel events, the three-way handshake.
 //
 // Connect and Accept both say "this is my end for you", so whichever end hears of the other first can connect
 // its queue pairs. A side posts only when it knows that the other's queue pairs are connected: the initiator
@@ -14,19 +14,12 @@
 #include "engine/member.hpp"
 
 #include <fmt/format.h>
-#include <sodium.h>
 
 #include <algorithm>
 #include <exception>
 #include <utility>
 
 namespace be::engine {
-namespace {
-
-constexpr std::uint32_t psn_mask = 0xffffff;
-
-} // namespace
-
 Link *Fabric::connect(Member &member, const FabricAddress &address, be_status_t *status)
 {
     Peer *peer = nullptr;
@@ -85,7 +78,7 @@ Peer &Fabric::add_peer(const control::Identity &identity)
     if (!index) {
         throw std::runtime_error(
                 fmt::format("the fabric has {} peers, as many as it can hold",
-                            notice_receives / notices_per_peer));
+                            m_flow.max_peers()));
     }
     if (*index >= m_peers.size()) {
         m_peers.resize(*index + 1);
@@ -95,151 +88,6 @@ Peer &Fabric::add_peer(const control::Identity &identity)
     m_by_fabric.insert_or_assign(identity.fabric_id, &peer);
     drain_actions();
     return peer;
-}
-
-void Fabric::make_queues(Peer &peer)
-{
-    std::string why;
-    peer.cell = m_device->remote_memory().allocate(sizeof(std::uint64_t),
-                                                   sizeof(std::uint64_t), &why);
-    if (!peer.cell) {
-        throw std::runtime_error(fmt::format("no memory for a credit cell: {}", why));
-    }
-    core::store_cell(static_cast<std::uint64_t *>(peer.cell.address), {});
-
-    const verbs::QueuePairCapacity capacity = queue_capacity(m_max_inline);
-    const auto make = [&](SendQueue &queue, bool bulk, verbs::SharedReceiveQueue &srq,
-                          unsigned access) {
-        verbs::QueuePair qp(m_device->context(), m_device->pd(), m_send_cq, m_receive_cq,
-                            &srq, capacity);
-        qp.to_init(m_port, access);
-        std::uint32_t place = static_cast<std::uint32_t>(m_queues.size());
-        if (m_free_queues.empty()) {
-            if (place > queue_index_mask) {
-                throw std::runtime_error(fmt::format(
-                        "the fabric has {} queue pairs, as many as it can hold", place));
-            }
-            m_queues.emplace_back();
-            m_free_queues.reserve(m_queues.size());
-        } else {
-            place = m_free_queues.back();
-            m_free_queues.pop_back();
-        }
-        QueueRef &ref = m_queues[place];
-        ref.peer      = &peer;
-        ref.bulk      = bulk;
-        m_by_qpn.insert(qp.number(), place);
-        queue = SendQueue(std::move(qp), m_config.tx_queue,
-                          static_cast<std::uint32_t>(ref.generation) << queue_index_bits |
-                                  place);
-    };
-    make(peer.messages, false, m_receives.srq(),
-         IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
-    make(peer.bulk, true, m_notice_srq,
-         IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ);
-    if (!post_notice_receives(notices_per_peer)) {
-        throw std::runtime_error("the receives for notices could not be posted");
-    }
-    peer.notice_receives = notices_per_peer;
-    for (std::uint32_t &psn : peer.psn) {
-        psn = ::randombytes_random() & psn_mask;
-    }
-}
-
-void Fabric::destroy_queues(Peer &peer) noexcept
-{
-    for (SendQueue *queue : {&peer.messages, &peer.bulk}) {
-        if (!queue->exists()) {
-            continue;
-        }
-        const std::uint32_t place = queue->tag() & queue_index_mask;
-        m_by_qpn.erase(queue->qp().number());
-        m_queues[place].peer       = nullptr;
-        m_queues[place].generation = (m_queues[place].generation + 1) &
-                                     queue_generation_mask;
-        m_free_queues.push_back(place);
-        queue->destroy_qp();
-        queue->retire_all(
-                [&](const Slot &slot) { retired(peer, slot, BE_ERR_PEER_FAILED); });
-    }
-    m_notice_surplus += std::exchange(peer.notice_receives, 0);
-    if (peer.cell) {
-        (void)m_device->remote_memory().free(peer.cell);
-        peer.cell = {};
-    }
-}
-
-control::ConnectInfo Fabric::connect_info(Peer &peer)
-{
-    control::ConnectInfo info;
-    info.fabric_id = m_address.identity.fabric_id;
-    info.qps       = {{peer.messages.qp().number(), peer.psn[0]},
-                      {peer.bulk.qp().number(), peer.psn[1]}};
-    std::copy(std::begin(m_gid.value.raw), std::end(m_gid.value.raw), info.gid.begin());
-    info.lid           = m_port_attributes.lid;
-    info.link_layer    = m_port_attributes.link_layer;
-    info.mtu           = m_config.path_mtu != 0 ?
-                                 m_config.path_mtu :
-                                 static_cast<std::uint8_t>(m_port_attributes.active_mtu);
-    info.max_rd_atomic = static_cast<std::uint8_t>(
-            std::min(m_device->context().attributes().max_qp_rd_atom, 255));
-    info.segment_size     = static_cast<std::uint32_t>(m_config.segment_size);
-    info.initial_messages = m_flow.granted(peer.index);
-    info.cell_address     = reinterpret_cast<std::uint64_t>(peer.cell.address);
-    info.cell_rkey        = peer.cell.rkey;
-    info.control          = m_address.control;
-    m_flow.told(peer.index);
-    return info;
-}
-
-void Fabric::wire(Peer &peer, const control::ConnectInfo &info)
-{
-    if (info.qps.size() < 2) {
-        throw std::runtime_error(
-                fmt::format("it offers {} queue pairs, two are needed", info.qps.size()));
-    }
-    if (info.segment_size != m_config.segment_size) {
-        throw std::runtime_error(fmt::format(
-                "its segments are {} bytes, ours {}: set UCX_BE_SEG_SIZE alike",
-                info.segment_size, m_config.segment_size));
-    }
-    const std::uint8_t own_mtu = m_config.path_mtu != 0 ?
-                                         m_config.path_mtu :
-                                         static_cast<std::uint8_t>(
-                                                 m_port_attributes.active_mtu);
-    verbs::RemoteEnd remote;
-    remote.lid = info.lid;
-    std::copy(info.gid.begin(), info.gid.end(), std::begin(remote.gid.raw));
-
-    const verbs::LocalEnd local{
-            .port               = m_port,
-            .gid_index          = m_gid.index,
-            .global             = m_port_attributes.link_layer == IBV_LINK_LAYER_ETHERNET,
-            .traffic_class      = m_config.traffic_class,
-            .service_level      = m_config.service_level,
-            .mtu                = static_cast<ibv_mtu>(std::min(own_mtu, info.mtu)),
-            .max_dest_rd_atomic = static_cast<std::uint8_t>(
-                    std::min(m_device->context().attributes().max_qp_rd_atom, 255))};
-    verbs::SendLimits limits{
-            .timeout       = m_config.timeout,
-            .retry_count   = m_config.retry_count,
-            .max_rd_atomic = static_cast<std::uint8_t>(std::max(
-                    1, std::min<int>(m_device->context().attributes().max_qp_init_rd_atom,
-                                     info.max_rd_atomic)))};
-    SendQueue *queues[] = {&peer.messages, &peer.bulk};
-    for (unsigned i = 0; i < 2; ++i) {
-        remote.qpn = info.qps[i].qpn;
-        remote.psn = info.qps[i].psn;
-        limits.psn = peer.psn[i];
-        queues[i]->qp().to_rtr(remote, local);
-        queues[i]->qp().to_rts(limits);
-    }
-    peer.wired            = true;
-    peer.remote_cell      = info.cell_address;
-    peer.remote_cell_rkey = info.cell_rkey;
-    flow_event([&](core::Actions &actions) {
-        m_flow.credit_update(peer.index, info.initial_messages, now(), actions);
-    });
 }
 
 void Fabric::connect_to_self(Peer &peer)

@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Executes what the protocol asks for: credit cells, notices, credit that goes back.
-//
-// Credit cells are plain 8-byte writes on the message queue pair. Requests and answers are zero-length writes with
-// an immediate on the bulk queue pair, where each peer has receives of its own (notices_per_peer): one for its
-// request and one for its answer to ours, and there is at most one of each under way. An answer carries the total in
-// its immediate, so it does not depend on the order of the two queue pairs.
+// Executes what the protocol asks for: credit cells, notices, credit that goes back. Credit cells are plain 8-byte
+// writes on the message queue pair.
 
 #include "engine/fabric.hpp"
 
@@ -24,6 +20,10 @@ void Fabric::execute(core::Actions &actions)
                 m_receives_wanted = true;
                 continue;
             }
+            if (action.kind == core::Action::pump_bulk) {
+                m_bulk_due = true;
+                continue;
+            }
             execute(*m_peers[action.peer], action);
         }
         if (!actions.full()) {
@@ -39,9 +39,10 @@ void Fabric::execute(core::Actions &actions)
 
 void Fabric::execute(Peer &peer, const core::Action &action)
 {
+    using core::Notice;
     switch (action.kind) {
     case core::Action::answer_request:
-        send_answer(peer);
+        notify(peer, Notice::grant, action.value);
         break;
     case core::Action::write_cell:
         // At the end of the batch: a header may carry the total before.
@@ -49,23 +50,41 @@ void Fabric::execute(Peer &peer, const core::Action &action)
         defer(peer);
         break;
     case core::Action::send_request:
-        peer.request_value = action.value;
-        send_request(peer);
+        notify(peer, Notice::request, action.value);
         break;
     case core::Action::return_credit:
         peer.returns_deferred = action.value;
         return_credit(peer);
         break;
-    case core::Action::resume: // whoever waits asks can_send() after each progress
-    case core::Action::post_receives: // not of one peer
-    case core::Action::pump_bulk:
+    case core::Action::send_byte_request:
+        notify(peer, Notice::byte_request, action.value);
         break;
-    case core::Action::send_byte_request: // byte credit and revoking are not configured
     case core::Action::send_revoke:
+        notify(peer, Notice::revoke, action.value);
+        break;
     case core::Action::send_byte_revoke:
+        notify(peer, Notice::byte_revoke, action.value);
+        break;
     case core::Action::send_return:
+        notify(peer, Notice::give_back, action.value);
+        break;
     case core::Action::send_byte_return:
-    case core::Action::suspect:
+        notify(peer, Notice::byte_return, action.value);
+        break;
+    case core::Action::send_wake:
+        notify(peer, Notice::wake, action.value);
+        break;
+    case core::Action::send_woken:
+        notify(peer, Notice::woken, action.value);
+        break;
+    case core::Action::resume: // others who wait ask can_send() after each progress
+        if (!peer.parked.empty()) {
+            unpark(peer);
+        }
+        break;
+    case core::Action::pump_bulk: // neither is of one peer
+    case core::Action::post_receives:
+    case core::Action::suspect: // not configured
         break;
     }
 }
@@ -98,11 +117,11 @@ unsigned Fabric::retry_deferred()
         if (std::exchange(peer->cell_deferred, false)) {
             write_cell(*peer);
         }
-        if (std::exchange(peer->answer_deferred, false)) {
-            send_answer(*peer);
+        if (peer->notices != 0) {
+            send_notices(*peer);
         }
-        if (std::exchange(peer->request_deferred, false)) {
-            send_request(*peer);
+        if (!peer->parked.empty()) {
+            unpark(*peer);
         }
         if (peer->returns_deferred != 0) {
             return_credit(*peer);
@@ -126,18 +145,18 @@ void Fabric::write_cell(Peer &peer)
         defer(peer);
         return;
     }
-    std::uint64_t word;
-    core::store_cell(&word, m_flow.cell(peer.index));
-    m_flow.told(peer.index);
+    alignas(8) std::uint64_t word;
+    const bool is_inline         = m_max_inline >= sizeof(word);
+    const memory::Buffer staging = is_inline ? memory::Buffer{} : m_staging.get();
+    if (!is_inline && !staging) {
+        peer.cell_deferred = true;
+        defer(peer);
+        return;
+    }
+    core::store_cell(&word, m_flow.take_cell(peer.index));
 
     ibv_sge sge{reinterpret_cast<std::uint64_t>(&word), sizeof(word), 0};
-    if (m_max_inline < sizeof(word)) {
-        const memory::Buffer staging = m_staging.get();
-        if (!staging) {
-            peer.cell_deferred = true;
-            defer(peer);
-            return;
-        }
+    if (!is_inline) {
         std::memcpy(staging.address, &word, sizeof(word));
         sge = {reinterpret_cast<std::uint64_t>(staging.address), sizeof(word),
                staging.lkey};
@@ -162,40 +181,6 @@ void Fabric::post_cell(Peer &peer, ibv_sge &sge, const Slot &slot, unsigned flag
         return;
     }
     ++m_counters.cells_written;
-}
-
-bool Fabric::send_notice(Peer &peer, const core::Notice &notice)
-{
-    if (peer.state != Peer::State::ready || peer.bulk.room() == 0) {
-        return false;
-    }
-    ibv_send_wr wr{};
-    wr.opcode              = IBV_WR_RDMA_WRITE_WITH_IMM;
-    wr.imm_data            = htobe32(core::encode(notice));
-    wr.wr.rdma.remote_addr = peer.remote_cell;
-    wr.wr.rdma.rkey        = peer.remote_cell_rkey;
-    if (const int error = post(peer.bulk, wr, {}, true); error != 0) {
-        io_failure(peer, "a notice", error);
-    }
-    return true;
-}
-
-void Fabric::send_request(Peer &peer)
-{
-    if (!send_notice(peer, {core::Notice::request, peer.request_value})) {
-        peer.request_deferred = true;
-        defer(peer);
-    }
-}
-
-void Fabric::send_answer(Peer &peer)
-{
-    if (!send_notice(peer, {core::Notice::grant, m_flow.granted(peer.index)})) {
-        peer.answer_deferred = true;
-        defer(peer);
-        return;
-    }
-    m_flow.told(peer.index);
 }
 
 void Fabric::return_credit(Peer &peer)
@@ -232,8 +217,40 @@ void Fabric::read_cell(Peer &peer)
     const core::CreditCell cell = core::load_cell(
             static_cast<const std::uint64_t *>(peer.cell.address));
     flow_event([&](core::Actions &actions) {
-        (void)m_flow.credit_update(peer.index, cell.messages, now(), actions);
+        (void)m_flow.credit_update(peer.index, cell, now(), actions);
     });
+}
+
+// A cell is silent: whoever waits for bytes looks at it.
+void Fabric::look_for_bytes()
+{
+    for (unsigned count = m_flow.byte_waits(); count != 0; --count) {
+        const std::uint32_t index = m_flow.next_byte_wait();
+        if (index == core::IndexList::none) {
+            return; // the last one has got some
+        }
+        Peer &peer = *m_peers[index];
+        if (peer.state != Peer::State::ready) {
+            continue;
+        }
+        const auto *word         = static_cast<const std::uint64_t *>(peer.cell.address);
+        const std::uint64_t seen = __atomic_load_n(word, __ATOMIC_RELAXED);
+        if (seen != peer.cell_seen) {
+            peer.cell_seen = seen;
+            read_cell(peer);
+        }
+    }
+}
+
+// Whoever owes us bytes is asked for a notice when he grants them; our own pool may want to hear of the time.
+void Fabric::fall_asleep()
+{
+    look_for_bytes();
+    if (m_bulk_due) {
+        pump_bulk();
+    }
+    flow_event([&](core::Actions &actions) { m_flow.sleep(now(), actions); });
+    m_timer.set(m_flow.tick_due_ns());
 }
 
 } // namespace be::engine

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Set-up, progress and sleeping.
+// Set-up.
 
 #include "engine/fabric.hpp"
 
@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <limits>
 #include <system_error>
 
 namespace be::engine {
@@ -24,8 +25,23 @@ constexpr std::uint32_t staging_buffers = 4096;
 // The receive queue may grow to this many times its configured capacity, for the floors of many peers.
 constexpr unsigned receive_growth = 2;
 
-// How often the protocol hears of the time: its own default period of activity.
-constexpr std::uint64_t tick_interval_ns = core::FlowConfig{}.active_ns;
+core::BytePoolConfig byte_config(const be_fabric_config_t &config)
+{
+    if (config.byte_budget == 0) {
+        return {};
+    }
+    auto bytes = core::BytePoolConfig::within(config.byte_budget, config.link_rate,
+                                              static_cast<std::uint32_t>(
+                                                      config.segment_size));
+    // Whoever is silent may just be without a processor: giving a connection up is for those who can bring it back.
+    bytes.suspect_ns = std::numeric_limits<std::int64_t>::max();
+    return bytes;
+}
+
+unsigned budget_units(const core::BytePoolConfig &bytes) noexcept
+{
+    return bytes.run + bytes.bonus + bytes.late;
+}
 
 unsigned max_receives(const be_fabric_config_t &config)
 {
@@ -88,19 +104,24 @@ Fabric::Fabric(std::shared_ptr<Device> opened, std::uint8_t port,
               {},
               make_device_address(*m_device, m_port_attributes, m_gid)},
     m_channel(m_device->context()),
-    m_receive_cq(m_device->context(), max_receives(config) + notice_receives, &m_channel),
+    m_receive_cq(m_device->context(), max_receives(config) + notice_capacity(),
+                 &m_channel),
     m_send_cq(m_device->context(), send_cq_entries, &m_channel),
     m_receives(m_device->context(), m_device->pd(), m_device->local_memory(),
                ReceiveLayout::make(config.segment_size, config.rx_headroom,
                                    config.am_alignment, config.am_align_offset),
                config.rx_capacity, max_receives(config), config.rx_max),
-    m_notice_srq(m_device->context(), m_device->pd(), notice_receives),
+    m_notice_srq(m_device->context(), m_device->pd(), notice_capacity()),
     m_staging(m_device->local_memory(),
               {.buffer_size = core::data_header_size +
                               std::max<std::size_t>(config.segment_size,
                                                     BE_AM_MAX_HEADER),
                .cap = staging_buffers}),
     m_flow(flow_config(post_first_receives())),
+    m_chunk(byte_credit() ?
+                    m_flow.bytes().config().quantum * m_flow.bytes().config().unit :
+                    config.chunk),
+    m_timer(byte_credit()),
     m_lock(config.mux == BE_MUX_PROCESS),
     m_node(control::Node::acquire())
 {
@@ -109,6 +130,11 @@ Fabric::Fabric(std::shared_ptr<Device> opened, std::uint8_t port,
         m_send_cq.never_yield();
     }
     learn_max_inline();
+    if (!post_notice_receives(notice_batch + m_flow.bytes().budget())) {
+        throw std::runtime_error(
+                fmt::format("{}: the receives for notices could not be posted",
+                            m_device->context().device()));
+    }
     control::ListenOptions options;
     m_address.control = m_node->listen(control_address(*m_device, m_gid), options);
     control::Settings settings;
@@ -165,226 +191,30 @@ unsigned Fabric::post_first_receives()
     return m_receives.posted();
 }
 
+unsigned Fabric::notice_capacity() const noexcept
+{
+    const auto most = static_cast<unsigned>(
+            std::max(1, m_device->context().attributes().max_srq_wr));
+    return std::min(most, byte_credit() ? 2 * notice_receives +
+                                                  budget_units(byte_config(m_config)) :
+                                          notice_receives);
+}
+
 core::FlowConfig Fabric::flow_config(unsigned posted) const
 {
     core::FlowConfig flow;
     flow.pool.capacity     = posted;
     flow.pool.max_capacity = max_receives(m_config);
     flow.pool.floor        = std::min(2u, posted);
-    flow.pool.max_peers    = notice_receives / notices_per_peer;
-    flow.window.quantum    = static_cast<std::uint32_t>(m_config.chunk);
-    flow.window.port       = std::max<std::uint64_t>(m_config.window, 2 * m_config.chunk);
-    flow.window.peer       = flow.window.port;
+    flow.pool.revoke       = true;
+    flow.bytes             = byte_config(m_config);
+    flow.pool.max_peers = (notice_capacity() - budget_units(flow.bytes) - notice_batch) /
+                          notices_of_peer();
+    flow.window.quantum = static_cast<std::uint32_t>(
+            byte_credit() ? flow.bytes.quantum * flow.bytes.unit : m_config.chunk);
+    flow.window.port = std::max<std::uint64_t>(m_config.window, 2 * flow.window.quantum);
+    flow.window.peer = flow.window.port;
     return flow;
-}
-
-unsigned Fabric::poll()
-{
-    unsigned events = poll_receives();
-    // What has arrived goes first: whoever waits for it waits for this function to return.
-    if (m_sends_outstanding != 0 && (events == 0 || ++m_sends_put_off == send_patience)) {
-        m_sends_put_off = 0;
-        events += poll_sends();
-    }
-    if (m_inbox.pending()) {
-        events += handle_control();
-    }
-    if (!m_deferred.empty()) {
-        events += retry_deferred();
-    }
-    if (!m_draining.empty() || !m_expected.empty()) {
-        events += finish_drains();
-    }
-    if (m_free_due) {
-        free_dead_peers();
-    }
-    return events;
-}
-
-unsigned Fabric::poll_receives()
-{
-    int count = std::exchange(m_stashed_receives, 0);
-    if (count == 0) {
-        count = m_receive_cq.poll(m_receive_completions);
-    }
-    if (count <= 0) {
-        if (count < 0) {
-            queue_failure("receive");
-        }
-        // A few missing receives wait for company, but not for ever.
-        if ((++m_idle_polls % idle_polls_to_refill) == 0) {
-            (void)now();
-            if (m_receives.missing()) {
-                refill_receives();
-            }
-        }
-        if (m_flow.tick_needed()) {
-            tick(now());
-        }
-        return 0;
-    }
-
-    const std::uint64_t time = (++m_batches % batches_per_look) == 0 ? now() : m_now;
-
-    for (int i = 0; i < count; ++i) {
-        on_arrival(m_receive_completions[i], time);
-    }
-    tick(time);
-    if (m_receives.batch_due()) {
-        refill_receives();
-    }
-    if (!m_deferred.empty()) {
-        retry_deferred();
-    }
-    return static_cast<unsigned>(count);
-}
-
-void Fabric::tick(std::uint64_t time)
-{
-    if (time - m_ticked >= tick_interval_ns) {
-        m_ticked = time;
-        flow_event([&](core::Actions &actions) { m_flow.tick(time, actions); });
-    }
-}
-
-unsigned Fabric::poll_sends()
-{
-    int count = std::exchange(m_stashed_sends, 0);
-    if (count == 0) {
-        count = m_send_cq.poll(m_send_completions);
-    }
-    if (count <= 0) {
-        if (count < 0) {
-            queue_failure("send");
-        }
-        return 0;
-    }
-
-    for (int i = 0; i < count; ++i) {
-        on_sent(m_send_completions[i]);
-    }
-    pump_bulk();
-    return static_cast<unsigned>(count);
-}
-
-void Fabric::on_sent(const ibv_wc &wc)
-{
-    const auto tag      = static_cast<std::uint32_t>(wc.wr_id >> 32);
-    const auto number   = static_cast<std::uint32_t>(wc.wr_id);
-    const QueueRef &ref = m_queues[tag & queue_index_mask];
-    if (ref.peer == nullptr || ref.generation != tag >> queue_index_bits) {
-        return; // of a queue pair that has been destroyed
-    }
-
-    Peer &peer       = *ref.peer;
-    SendQueue &queue = ref.bulk ? peer.bulk : peer.messages;
-    const auto done  = [&](be_status_t status) {
-        return [this, &peer, status](const Slot &slot) { retired(peer, slot, status); };
-    };
-    if (wc.status == IBV_WC_SUCCESS) {
-        queue.retire(number, done(BE_OK));
-    } else {
-        // What came before and asked for no completion went well.
-        queue.retire(number - 1, done(BE_OK));
-        queue.retire(number, done(BE_ERR_PEER_FAILED));
-        m_counters.rnr += wc.status == IBV_WC_RNR_RETRY_EXC_ERR;
-        if (peer.usable()) {
-            fail(peer, BE_ERR_PEER_FAILED,
-                 fmt::format("{} queue pair {:#x} on {}: {} (vendor error {:#x})",
-                             ref.bulk ? "bulk" : "message", queue.qp().number(),
-                             m_device->context().device(), verbs::to_string(wc.status),
-                             wc.vendor_err));
-        }
-    }
-    if (peer.admitted != 0 && peer.usable()) {
-        post_admitted(peer);
-    }
-    if (!peer.flushing.empty()) {
-        check_waiters(peer);
-    }
-    ++m_freed;
-    freed(peer);
-    if (std::exchange(m_short, false)) [[unlikely]] {
-        wake_all();
-    }
-}
-
-void Fabric::retired(Peer &peer, const Slot &slot, be_status_t status)
-{
-    --m_sends_outstanding;
-    if (slot.buffer != nullptr) {
-        (void)m_staging.put(slot.buffer);
-    }
-    peer.lost |= status != BE_OK && slot.kind != Slot::Kind::marker;
-    switch (slot.kind) {
-    case Slot::Kind::marker:
-        return;
-    case Slot::Kind::plain:
-        break;
-    case Slot::Kind::notify:
-        if (Member *owner = member(slot.member); owner != nullptr) {
-            --owner->zero_copies;
-            owner->complete(slot.object, status);
-        }
-        break;
-    case Slot::Kind::direct:
-        ++static_cast<Link *>(slot.object)->bulk_done;
-        break;
-    case Slot::Kind::bulk:
-        piece_done(peer, *static_cast<BulkOperation *>(slot.object), slot.bytes, status);
-        break;
-    }
-}
-
-be_status_t Fabric::arm()
-{
-    if (m_inbox.pending() || m_stashed_receives != 0 || m_stashed_sends != 0) {
-        return BE_ERR_BUSY;
-    }
-    if (m_receives.missing()) {
-        refill_receives();
-    }
-    (void)m_channel.acknowledge();
-    if (m_receive_cq.arm() != 0 || m_send_cq.arm() != 0) {
-        queue_failure("completion");
-        return BE_ERR_IO;
-    }
-    // What came in between would raise no event: take it, progress() will handle it.
-    m_stashed_receives = std::max(0, m_receive_cq.poll(m_receive_completions));
-    m_stashed_sends    = std::max(0, m_send_cq.poll(m_send_completions));
-    return m_stashed_receives + m_stashed_sends != 0 ? BE_ERR_BUSY : BE_OK;
-}
-
-void Fabric::refill_receives()
-{
-    int error            = 0;
-    const unsigned count = m_receives.post(&error);
-    if (error != 0 && !m_receive_error_logged) {
-        m_receive_error_logged = true;
-        log(BE_LOG_ERROR, "{}: posting receives failed: {} (errno {})",
-            m_device->context().device(), std::system_category().message(error), error);
-    }
-    if (count != 0) {
-        flow_event(
-                [&](core::Actions &actions) { m_flow.reposted(count, now(), actions); });
-    }
-}
-
-void Fabric::queue_failure(const char *what)
-{
-    if (m_queue_failed) {
-        return;
-    }
-    m_queue_failed = true;
-    log(BE_LOG_ERROR,
-        "{}: the {} queue failed (overrun or device error); every peer of fabric {:016x} "
-        "is lost",
-        m_device->context().device(), what, m_address.identity.fabric_id);
-    for (const auto &peer : m_peers) {
-        if (peer != nullptr && peer->usable()) {
-            fail(*peer, BE_ERR_IO, "the completion queue failed");
-        }
-    }
 }
 
 be_fabric_attr_t Fabric::attributes() const noexcept
@@ -401,13 +231,6 @@ be_fabric_attr_t Fabric::attributes() const noexcept
 const FabricAddress &Fabric::address() const noexcept
 {
     return m_address;
-}
-
-std::uint64_t Fabric::now() noexcept
-{
-    m_now = static_cast<std::uint64_t>(
-            std::chrono::steady_clock::now().time_since_epoch().count());
-    return m_now;
 }
 
 } // namespace be::engine

@@ -3,8 +3,10 @@
 // One port in use: two completion queues, the shared receives, the peers and the protocol (Flow) that decides what
 // may be sent. Members (interfaces of UCX) use it through links to peers. The methods are grouped by file:
 //
-//   fabric.cpp      set-up, polling, sleeping            messages.cpp  active messages out
-//   connection.cpp  side-channel events, wiring          receive.cpp   active messages and notices in
+//   fabric.cpp      set-up                               messages.cpp  active messages out
+//   progress.cpp    polling, sleeping                    parked.cpp    those that wait for byte credit
+//   connection.cpp  side-channel events                  receive.cpp   active messages in
+//   wiring.cpp      queue pairs                          notices.cpp   notices out and in
 //   failure.cpp     peers that fail or leave             remote.cpp    put and get
 //   credit.cpp      executes Flow's actions              bulk.cpp      pieces of put and get
 //   flush.cpp       flush, fence, markers                metrics.cpp   what can be watched
@@ -19,12 +21,15 @@
 #include "engine/address.hpp"
 #include "engine/c_api.h"
 #include "engine/device.hpp"
+#include "engine/fabric_counters.hpp"
 #include "engine/inbox.hpp"
+#include "engine/limits.hpp"
 #include "engine/mailbox.hpp"
 #include "engine/member_lock.hpp"
 #include "engine/peer.hpp"
 #include "engine/qpn_table.hpp"
 #include "engine/receive_ring.hpp"
+#include "engine/timer.hpp"
 #include "engine/waker.hpp"
 #include "memory/pool.hpp"
 #include "verbs/completion_queue.hpp"
@@ -42,26 +47,6 @@
 namespace be::engine {
 
 class Member;
-
-struct FabricCounters {
-    std::uint64_t messages_sent     = 0;
-    std::uint64_t messages_received = 0;
-    std::uint64_t bytes_sent        = 0; // payload of messages
-    std::uint64_t bytes_received    = 0;
-    std::uint64_t bytes_put         = 0;
-    std::uint64_t bytes_got         = 0;
-    std::uint64_t bytes_copied      = 0; // through staging buffers, both directions
-    std::uint64_t receives_kept     = 0; // descriptors the upper layer held on to
-    std::uint64_t receives_copied = 0; // ... and those it had to copy, for want of buffers
-    std::uint64_t staging_empty   = 0; // sends put off for want of a staging buffer
-    std::uint64_t queue_full      = 0; // sends put off for want of a send queue slot
-    std::uint64_t messages_dropped = 0; // malformed, or from a peer that is gone
-    std::uint64_t peers_failed     = 0;
-    std::uint64_t peers_departed   = 0;
-    std::uint64_t cells_written    = 0;
-    std::uint64_t holds            = 0; // peers were told not to send to an interface
-    std::uint64_t rnr              = 0; // receiver-not-ready: must stay 0
-};
 
 class Fabric {
 public:
@@ -102,6 +87,11 @@ public:
     int control_fd() const noexcept
     {
         return m_inbox.event_fd();
+    }
+
+    int timer_fd() const noexcept
+    {
+        return m_timer.fd();
     }
 
     // For the only member, which hears of everything by direct call.
@@ -162,6 +152,8 @@ public:
     void demand(Link &link, int change);
 
     // Active messages
+    be_status_t send_short(Link &link, std::uint8_t am_id, std::uint64_t header,
+                           const void *payload, unsigned length);
     be_status_t
     send_short(Link &link, std::uint8_t am_id, const be_sge_t *parts, std::size_t count);
     ssize_t send_packed(Link &link, std::uint8_t am_id, be_pack_func_t pack, void *arg);
@@ -206,29 +198,6 @@ public:
     }
 
 private:
-    static constexpr unsigned poll_batch = 16; // completions taken at once
-    static constexpr unsigned idle_polls_to_refill =
-            32; // then fewer receives than a batch are posted
-    static constexpr unsigned batches_per_look =
-            8; // of arrivals, then the clock is read again: that takes a tenth of handling one
-    static constexpr unsigned send_patience =
-            16; // calls of progress() with arrivals, then sends get their turn too
-    static constexpr unsigned action_batch = 16;
-    static constexpr unsigned bulk_reserve =
-            4; // bulk queue slots that notices can count on
-    static constexpr unsigned max_queued_bulk = 256; // operations waiting on one peer
-    static constexpr unsigned notices_per_peer =
-            2; // a request of the peer's, an answer to ours
-    static constexpr unsigned notice_receives = 4096;
-
-    static constexpr unsigned looks_in_a_row = 16; // of the waker
-    static constexpr unsigned least_backlog  = 64; // of messages that are worth a hold
-
-    // Completions of sends that may be outstanding over all queue pairs. Three quarters are given to ordinary work,
-    // the rest to markers.
-    static constexpr unsigned send_cq_entries = 4096;
-    static constexpr unsigned send_budget     = send_cq_entries / 4 * 3;
-
     // The tag of a send queue: its place in m_queues, and how often that place was used before.
     static constexpr unsigned queue_index_bits           = 20;
     static constexpr std::uint32_t queue_index_mask      = (1u << queue_index_bits) - 1;
@@ -254,10 +223,24 @@ private:
     // fabric.cpp
     unsigned post_first_receives();
     core::FlowConfig flow_config(unsigned posted) const;
+    unsigned notice_capacity() const noexcept;
+
+    bool byte_credit() const noexcept
+    {
+        return m_config.byte_budget != 0;
+    }
+
+    unsigned notices_of_peer() const noexcept
+    {
+        return byte_credit() ? notices_per_byte_peer : notices_per_peer;
+    }
+
     verbs::QueuePairCapacity queue_capacity(unsigned max_inline) const;
     void learn_max_inline();
     unsigned poll_receives();
     unsigned poll_sends();
+    bool sends_due() noexcept;
+    void look_around();
     void on_sent(const ibv_wc &wc);
     void retired(Peer &peer, const Slot &slot, be_status_t status);
     void refill_receives();
@@ -307,6 +290,7 @@ private:
     be_status_t admit(Link &link);
     be_status_t no_staging(Link &link);
     be_status_t refuse(Link &link, bool short_of = false);
+    ssize_t send_large(Link &link, const Parked &message, ssize_t sent);
     bool has_credit(Link &link);
     void reclaim_sends();
     static MessageHeader
@@ -318,9 +302,8 @@ private:
     // receive.cpp
     void on_arrival(const ibv_wc &wc, std::uint64_t time);
     void on_message(const ibv_wc &wc, Peer *peer, std::uint64_t time);
-    void on_notice(Peer &peer, std::uint32_t immediate, std::uint64_t time);
+    bool bytes_arrived(Peer &peer, std::size_t length, std::uint64_t time);
     void drop_message(void *buffer, Peer *peer, std::uint64_t time, const char *why);
-    bool post_notice_receives(unsigned count);
 
     // credit.cpp
     void execute(core::Actions &actions);
@@ -331,14 +314,32 @@ private:
     void write_cell(Peer &peer);
     void
     post_cell(Peer &peer, ibv_sge &sge, const Slot &slot, unsigned flags, bool signal);
-    bool send_notice(Peer &peer, const core::Notice &notice);
-    void send_request(Peer &peer);
-    void send_answer(Peer &peer);
     void return_credit(Peer &peer);
     void read_cell(Peer &peer);
+    void look_for_bytes();
+    void fall_asleep();
+
+    // notices.cpp
+    void notify(Peer &peer, core::Notice::Kind kind, std::uint32_t value);
+    bool send_notice(Peer &peer, core::Notice::Kind kind);
+    void send_notices(Peer &peer);
+    void on_notice(Peer &peer, const ibv_wc &wc, std::uint64_t time);
+    bool take_notice(Peer &peer, const core::Notice &notice, std::uint32_t bytes,
+                     std::uint64_t time, core::Actions &actions);
+    bool notice_received();
+    bool post_notice_receives(unsigned count);
+
+    // parked.cpp
+    bool park_unless_covered(Link &link, const Parked &message);
+    void unpark(Peer &peer);
+    void ask_for_bytes(Peer &peer);
+    void unparked(Link &link);
+    void drop_parked(Peer &peer);
 
     // remote.cpp
-    be_status_t admit_bulk(Link &link);
+    be_status_t admit_bulk(Link &link, BulkOperation::Kind kind);
+    be_status_t queue_short(Link &link, const void *data, unsigned length,
+                            std::uint64_t remote, std::uint32_t rkey);
     memory::Buffer start_staged(BulkOperation::Kind kind, std::uint64_t remote,
                                 std::uint32_t rkey, BulkOperation **operation);
 
@@ -346,7 +347,10 @@ private:
     void enqueue(Link &link, BulkOperation *operation, std::size_t length);
     void pump_bulk();
     void post_admitted(Peer &peer);
+    bool post_admitted(Peer &peer, BulkOperation::Kind kind);
+    void announce_write(Peer &peer, ibv_send_wr &wr);
     bool post_piece(Peer &peer, BulkOperation &operation, std::size_t bytes);
+    void cancel_operation(BulkOperation &operation);
     void piece_done(Peer &peer, BulkOperation &operation, std::uint32_t bytes,
                     be_status_t status);
     void operation_done(BulkOperation &operation);
@@ -407,7 +411,9 @@ private:
         std::array<core::Action, action_batch> storage;
         core::Actions actions(storage);
         event(actions);
-        execute(actions);
+        if (actions.size() != 0 || m_receives_wanted) [[unlikely]] {
+            execute(actions);
+        }
     }
 
     const std::shared_ptr<Device> m_device;
@@ -427,7 +433,10 @@ private:
             m_notice_srq; // receives without memory: only their completion matters
     memory::BufferPool m_staging;
     core::Flow m_flow;
+    const std::size_t m_chunk; // bulk is cut into pieces of this many bytes
     BulkOperations m_operations;
+    Stock<Parked> m_parked;
+    Timer m_timer; // with byte credit: it wants to hear of the time also while all sleep
 
     // Members
     MemberLock m_lock;
@@ -476,10 +485,13 @@ private:
 
     bool m_free_due              = false; // m_dead may hold one that nobody references
     bool m_receives_wanted       = false;
+    bool m_bulk_due              = false; // more of it may be admitted
     bool m_receive_error_logged  = false;
     bool m_queue_failed          = false;
     unsigned m_sends_outstanding = 0;
+    unsigned m_signals           = 0; // completions that were asked for and have not come
     unsigned m_notice_surplus    = 0; // receives posted on behalf of peers that are gone
+    unsigned m_notices_missing   = 0; // receives used up and not posted again
     unsigned m_max_inline        = 0;
     FabricCounters m_counters;
 };

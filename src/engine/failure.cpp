@@ -124,6 +124,7 @@ void Fabric::finish_drain(Peer &peer)
     }
     destroy_queues(peer);
     cancel_operations(peer);
+    drop_parked(peer);
     for (Link *link : std::exchange(peer.flushing, {})) {
         link->flushing = false;
         while (!link->waiters.empty()) {

@@ -45,6 +45,14 @@ public:
         return object;
     }
 
+    template<typename Visit>
+    void for_each(Visit &&visit)
+    {
+        for (T *object = m_head; object != nullptr; object = object->next) {
+            visit(*object);
+        }
+    }
+
     // The first becomes the last. Not empty.
     void rotate() noexcept
     {

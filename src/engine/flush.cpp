@@ -25,9 +25,9 @@ void Fabric::post_marker(Peer &peer, SendQueue &queue)
 bool Fabric::outstanding(Link &link)
 {
     Peer &peer       = link.peer;
-    const bool bulk  = link.bulk_done != link.bulk_issued;
+    const bool bulk  = link.bulk_outstanding();
     const bool ready = peer.state == Peer::State::ready;
-    if (!bulk && peer.messages.idle()) {
+    if (!bulk && peer.messages.idle() && link.parked == 0) {
         return false;
     }
     if (ready && !peer.messages.idle() && !peer.messages.tail_signalled()) {
@@ -108,8 +108,9 @@ void Fabric::add_waiter(Link &link, Flush *flush)
     if (waiter == nullptr) {
         return;
     }
-    waiter->messages = link.peer.messages.posted();
-    waiter->bulk     = link.bulk_issued;
+    waiter->messages = link.parked != 0 ? ~std::uint64_t{0} : // see unparked()
+                                          link.peer.messages.posted();
+    waiter->bulk     = {link.bulk[0].issued, link.bulk[1].issued};
     waiter->flush    = flush;
     ++flush->links_left;
     link.waiters.push(waiter);
@@ -125,7 +126,8 @@ void Fabric::check_waiters(Peer &peer)
         Link &link = *peer.flushing[i];
         while (!link.waiters.empty() &&
                peer.messages.retired() >= link.waiters.front()->messages &&
-               link.bulk_done >= link.waiters.front()->bulk) {
+               link.bulk[0].done >= link.waiters.front()->bulk[0] &&
+               link.bulk[1].done >= link.waiters.front()->bulk[1]) {
             take_waiter(link, peer.lost ? BE_ERR_PEER_FAILED : BE_OK);
         }
         if (!link.waiters.empty()) {
@@ -158,7 +160,10 @@ void Fabric::fence(Link &link)
 {
     if (link.peer.state == Peer::State::ready && outstanding(link)) {
         link.fence_messages = link.peer.messages.posted();
-        link.fence_bulk     = link.bulk_issued;
+        link.fence_parked   = link.parked != 0;
+        for (LinkBulk &bulk : link.bulk) {
+            bulk.fence = bulk.issued;
+        }
     }
 }
 

@@ -12,6 +12,7 @@
 #include "engine/bulk_operation.hpp"
 #include "engine/c_api.h"
 
+#include <array>
 #include <cstdint>
 
 struct be_peer {};
@@ -34,8 +35,19 @@ struct Flush {
 struct FlushWaiter {
     FlushWaiter *next      = nullptr;
     std::uint64_t messages = 0; // the message queue must have retired this many
-    std::uint64_t bulk     = 0; // bulk_done must have reached this
-    Flush *flush           = nullptr;
+    std::array<std::uint64_t, 2> bulk{}; // LinkBulk::done must have reached these
+    Flush *flush = nullptr;
+};
+
+// Its puts, or its gets: each kind has an order and credit of its own, so that one never waits for the other.
+struct LinkBulk {
+    LinkBulk *next = nullptr; // in Peer::bulk_links, while there are operations
+    BulkQueue operations; // not posted entirely
+    std::int64_t turn    = 0; // bytes that may be posted before others have their turn
+    std::uint64_t issued = 0; // operations accepted, and
+    std::uint64_t done   = 0; // complete; in order
+    std::uint64_t fence  = 0; // no message before `done` reaches this
+    Link *link           = nullptr;
 };
 
 class Link : public ::be_peer {
@@ -43,6 +55,7 @@ public:
     Link(Member &owner, Peer &to, std::uint16_t remote_iface) :
         member(owner), peer(to), iface(remote_iface)
     {
+        bulk[0].link = bulk[1].link = this;
     }
 
     Member &member;
@@ -63,16 +76,11 @@ public:
     unsigned references = 0; // endpoints
     unsigned queued     = 0; // operations in their pending queues
 
-    // Bulk
-    Link *next = nullptr; // in Peer::bulk_links, while there are operations
-    BulkQueue operations; // not posted entirely
-    std::int64_t turn = 0; // bytes that may be posted before others have their turn
-    std::uint64_t bulk_issued = 0; // operations accepted, and
-    std::uint64_t bulk_done   = 0; // complete; in order
+    std::array<LinkBulk, 2> bulk; // by BulkOperation::Kind
+    std::uint64_t fence_messages = 0; // no bulk before the message queue retired these
 
-    // Fence: no message before bulk_done reaches the one, no bulk before the message queue retired the other.
-    std::uint64_t fence_bulk     = 0;
-    std::uint64_t fence_messages = 0;
+    unsigned parked   = 0; // its messages in Peer::parked
+    bool fence_parked = false; // no bulk before those are posted
 
     Fifo<FlushWaiter> waiters;
 
@@ -85,7 +93,12 @@ public:
 
     bool message_fenced() const noexcept
     {
-        return bulk_done < fence_bulk;
+        return bulk[0].done < bulk[0].fence || bulk[1].done < bulk[1].fence;
+    }
+
+    bool bulk_outstanding() const noexcept
+    {
+        return bulk[0].done != bulk[0].issued || bulk[1].done != bulk[1].issued;
     }
 };
 

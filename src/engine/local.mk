@@ -20,11 +20,13 @@ src_engine_libbe_engine_la_SOURCES = \
 	src/engine/device.hpp \
 	src/engine/fabric.cpp \
 	src/engine/fabric.hpp \
+	src/engine/fabric_counters.hpp \
 	src/engine/failure.cpp \
 	src/engine/fifo.hpp \
 	src/engine/flush.cpp \
 	src/engine/inbox.cpp \
 	src/engine/inbox.hpp \
+	src/engine/limits.hpp \
 	src/engine/link.hpp \
 	src/engine/log.cpp \
 	src/engine/log.hpp \
@@ -35,7 +37,11 @@ src_engine_libbe_engine_la_SOURCES = \
 	src/engine/member_sleep.cpp \
 	src/engine/messages.cpp \
 	src/engine/metrics.cpp \
+	src/engine/notices.cpp \
+	src/engine/parked.cpp \
+	src/engine/parked.hpp \
 	src/engine/peer.hpp \
+	src/engine/progress.cpp \
 	src/engine/qpn_table.hpp \
 	src/engine/receive.cpp \
 	src/engine/receive_ring.cpp \
@@ -45,8 +51,11 @@ src_engine_libbe_engine_la_SOURCES = \
 	src/engine/remote.cpp \
 	src/engine/send_queue.hpp \
 	src/engine/sharing.cpp \
+	src/engine/timer.cpp \
+	src/engine/timer.hpp \
 	src/engine/waker.cpp \
-	src/engine/waker.hpp
+	src/engine/waker.hpp \
+	src/engine/wiring.cpp
 src_engine_libbe_engine_la_LIBADD = \
 	src/control/libbe_control.la \
 	src/verbs/libbe_verbs.la \

@@ -32,6 +32,9 @@ Member::Member(std::shared_ptr<Fabric> fabric, const be_fabric_callbacks_t &call
         if (m_fabric->unwatched()) {
             watch(m_fabric->channel_fd());
             watch(m_fabric->control_fd());
+            if (m_fabric->timer_fd() >= 0) {
+                watch(m_fabric->timer_fd());
+            }
         }
         m_id = m_fabric->join(*this);
     } catch (...) {

@@ -53,7 +53,8 @@ void Member::watch(int fd)
 
 void Member::stop_watching() noexcept
 {
-    for (const int fd : {m_fabric->channel_fd(), m_fabric->control_fd()}) {
+    for (const int fd :
+         {m_fabric->channel_fd(), m_fabric->control_fd(), m_fabric->timer_fd()}) {
         (void)::epoll_ctl(m_epoll, EPOLL_CTL_DEL, fd, nullptr);
     }
     wake();

@@ -20,7 +20,7 @@ be_status_t Fabric::admit(Link &link)
     if (peer.state != Peer::State::ready || link.barred) [[unlikely]] {
         return unusable(link);
     }
-    if (link.message_fenced()) [[unlikely]] {
+    if (link.message_fenced() || link.parked != 0) [[unlikely]] {
         return refuse(link);
     }
     if (peer.messages.room() == 0 || m_sends_outstanding >= send_budget) [[unlikely]] {
@@ -93,6 +93,7 @@ int Fabric::post(SendQueue &queue, ibv_send_wr &wr, const Slot &slot,
 {
     const int error = queue.post(wr, slot, signal);
     m_sends_outstanding += error == 0;
+    m_signals += error == 0 && (wr.send_flags & IBV_SEND_SIGNALED) != 0;
     return error;
 }
 
@@ -126,6 +127,25 @@ be_status_t Fabric::post_message(Peer &peer, const MessageHeader &message,
     }
     ++m_counters.messages_sent;
     return BE_OK;
+}
+
+// The one that most messages come by: two pieces, the upper layer's header right behind ours.
+be_status_t Fabric::send_short(Link &link, std::uint8_t am_id, std::uint64_t header,
+                               const void *payload, unsigned length)
+{
+    std::array<std::byte, core::data_header_size + sizeof(header)> front;
+    if (front.size() + length > m_max_inline) [[unlikely]] {
+        return BE_ERR_INVALID;
+    }
+    if (const be_status_t status = admit(link); status != BE_OK) {
+        return status;
+    }
+    std::memcpy(front.data() + core::data_header_size, &header, sizeof(header));
+    ibv_sge sges[] = {{reinterpret_cast<std::uint64_t>(front.data()), front.size(), 0},
+                      {reinterpret_cast<std::uint64_t>(payload), length, 0}};
+    m_counters.bytes_sent += sizeof(header) + length;
+    return post_message(link.peer, message_to(link, am_id, front.data()), {}, sges,
+                        length != 0 ? 2 : 1, IBV_SEND_INLINE, false);
 }
 
 be_status_t Fabric::send_short(Link &link, std::uint8_t am_id, const be_sge_t *parts,
@@ -180,6 +200,15 @@ Fabric::send_packed(Link &link, std::uint8_t am_id, be_pack_func_t pack, void *a
     ibv_sge sge{reinterpret_cast<std::uint64_t>(staging.address),
                 static_cast<std::uint32_t>(core::data_header_size + length),
                 staging.lkey};
+    if (m_flow.large(length)) {
+        Parked message;
+        message.am_id       = am_id;
+        message.sge_count   = 1;
+        message.length      = static_cast<std::uint32_t>(length);
+        message.slot.buffer = staging.address;
+        message.sges[0]     = sge;
+        return send_large(link, message, static_cast<ssize_t>(length));
+    }
     const bool fits          = sge.length <= m_max_inline;
     const be_status_t status = post_message(link.peer,
                                             message_to(link, am_id, staging.address),
@@ -229,6 +258,22 @@ be_status_t Fabric::send_zero_copy(Link &link, std::uint8_t am_id, const void *h
     m_counters.bytes_sent += length;
     m_counters.bytes_copied += header_length;
 
+    if (m_flow.large(length)) {
+        Parked message;
+        message.am_id     = am_id;
+        message.sge_count = used;
+        message.length    = static_cast<std::uint32_t>(length);
+        message.slot      = {.kind   = Slot::Kind::notify,
+                             .member = link.member.id(),
+                             .object = completion,
+                             .buffer = staging.address};
+        std::copy_n(sges.begin(), used, message.sges.begin());
+        const auto status = static_cast<be_status_t>(
+                send_large(link, message, BE_INPROGRESS));
+        link.member.zero_copies += status == BE_INPROGRESS;
+        return status;
+    }
+
     const be_status_t status = post_message(link.peer,
                                             message_to(link, am_id, staging.address),
                                             {.kind   = Slot::Kind::notify,
@@ -240,6 +285,22 @@ be_status_t Fabric::send_zero_copy(Link &link, std::uint8_t am_id, const void *h
     return status == BE_OK ? BE_INPROGRESS : status;
 }
 
+// One that takes byte credit too, now or later; it has its message credit. Returns `sent`, or an error.
+ssize_t Fabric::send_large(Link &link, const Parked &message, ssize_t sent)
+{
+    if (park_unless_covered(link, message)) [[unlikely]] {
+        return link.peer.usable() ? sent : static_cast<ssize_t>(BE_ERR_NO_MEMORY);
+    }
+    Slot slot                = message.slot;
+    auto sges                = message.sges;
+    slot.bytes               = static_cast<std::uint32_t>(m_flow.charge(message.length));
+    const be_status_t status = post_message(link.peer,
+                                            message_to(link, message.am_id, slot.buffer),
+                                            slot, sges.data(), message.sge_count, 0,
+                                            true);
+    return status == BE_OK ? sent : static_cast<ssize_t>(status);
+}
+
 bool Fabric::can_send(Link &link)
 {
     const Peer &peer = link.peer;
@@ -248,7 +309,9 @@ bool Fabric::can_send(Link &link)
     }
     if (peer.state == Peer::State::ready && !link.barred && has_credit(link) &&
         peer.messages.room() != 0 && peer.bulk.room() > bulk_reserve &&
-        !link.message_fenced() && link.operations.size() < max_queued_bulk) {
+        !link.message_fenced() && link.parked == 0 &&
+        link.bulk[0].operations.size() < max_queued_bulk &&
+        link.bulk[1].operations.size() < max_queued_bulk) {
         return true;
     }
     (void)refuse(link);
@@ -278,7 +341,8 @@ void Fabric::demand(Link &link, int change)
     peer.queued += static_cast<unsigned>(change);
     if (change < 0 && peer.usable()) {
         flow_event([&](core::Actions &actions) {
-            m_flow.cancelled(peer.index, peer.queued, now(), actions);
+            m_flow.cancelled(peer.index, peer.queued + peer.parked.size(), now(),
+                             actions);
         });
     }
 }

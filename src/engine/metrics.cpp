@@ -5,6 +5,8 @@
 
 #include "engine/fabric.hpp"
 
+#include <algorithm>
+
 namespace be::engine {
 
 void Fabric::metrics(be_metric_func_t func, void *arg) const
@@ -21,6 +23,13 @@ void Fabric::metrics(be_metric_func_t func, void *arg) const
     }
     const auto say = [&](const char *name, const char *unit, const char *help,
                          std::uint64_t value) { func(arg, name, unit, help, value); };
+
+    const auto in_state = [&](Peer::State state) {
+        return static_cast<std::uint64_t>(
+                std::count_if(m_peers.begin(), m_peers.end(), [&](const auto &peer) {
+                    return peer != nullptr && peer->state == state;
+                }));
+    };
 
     say("messages_sent", "count", "active messages posted", m_counters.messages_sent);
     say("messages_received", "count", "active messages delivered",
@@ -53,6 +62,12 @@ void Fabric::metrics(be_metric_func_t func, void *arg) const
     say("peers_failed", "count", "lost without a goodbye", m_counters.peers_failed);
     say("peers_departed", "count", "that said goodbye", m_counters.peers_departed);
     say("queue_pairs", "count", "now existing", m_queues.size() - m_free_queues.size());
+    say("peers_connecting", "count", "whose queue pairs are not connected yet now",
+        in_state(Peer::State::connecting));
+    say("peers_ready", "count", "whose queue pairs are connected now",
+        in_state(Peer::State::ready));
+    say("peers_draining", "count", "whose queue pairs have failed and are emptied now",
+        in_state(Peer::State::draining));
     say("sends_outstanding", "count",
         "work requests posted now and not known to be complete", m_sends_outstanding);
 
@@ -72,6 +87,27 @@ void Fabric::metrics(be_metric_func_t func, void *arg) const
         flow.credit_stall.count);
     say("credit_stall_time", "ns", "time that messages waited for credit",
         flow.credit_stall.ns);
+    say("credit_revokes", "count", "times that credit was called back, of any kind",
+        flow.revokes);
+    say("wakes", "count", "times that a peer was asked to wake us when it grants bytes",
+        flow.wakes);
+    say("byte_credit_budget", "bytes",
+        "that may be under way to the port; 0: there is no byte credit",
+        flow.bytes_budget);
+    say("byte_credit_outstanding", "bytes", "granted to peers now and not arrived",
+        flow.bytes_outstanding);
+    say("byte_credit_running", "bytes", "of those, to peers that want more",
+        flow.bytes_running);
+    say("byte_credit_late", "bytes", "of those, to peers that are late", flow.bytes_late);
+    say("byte_credit_lates", "count", "times that a peer was late", flow.late);
+    say("byte_credit_path_delay", "ns", "from a grant to its use, as measured now",
+        flow.path_delay_ns);
+    say("byte_credit_stalls", "count",
+        "times that bulk or large messages waited for byte credit",
+        flow.bytes_stall.count);
+    say("byte_credit_stall_time", "ns", "time that they waited", flow.bytes_stall.ns);
+    say("messages_parked", "count", "large messages put off for want of byte credit",
+        m_counters.messages_parked);
     say("window_stalls", "count", "times that bulk waited for the window",
         flow.window_stall.count);
     say("window_stall_time", "ns", "time that bulk waited for the window",
@@ -121,8 +157,36 @@ void Fabric::link_metrics(const Link &link, be_metric_func_t func, void *arg) co
         flow.credit_stall.count);
     say("credit_stall_time", "ns", "time that messages waited for credit",
         flow.credit_stall.ns);
+    say("credit_requests_sent", "count", "requests for credit, of any kind",
+        flow.requests_sent);
+    say("credit_requests_received", "count", "its requests for message credit",
+        flow.requests_received);
+    say("credit_revokes", "count", "times that credit was called back from it",
+        flow.revokes);
+    say("credit_returned", "count", "messages given back to it, total",
+        flow.credit_returned);
+    say("peer_returned", "count", "messages that it gave back, total",
+        flow.peer_returned);
+    say("wakes", "count", "times that it was asked to wake us", flow.wakes);
+    say("byte_credit_held", "bytes", "granted by it to us now and not used",
+        flow.bytes_granted);
+    say("byte_credit_outstanding", "bytes", "granted by us to it now and not arrived",
+        flow.bytes_outstanding);
+    say("byte_credit_reading", "bytes", "under way from its memory now",
+        flow.bytes_reading);
+    say("byte_credit_returned", "bytes", "given back to it, total", flow.bytes_returned);
+    say("byte_credit_stalls", "count",
+        "times that bulk or large messages waited for byte credit",
+        flow.bytes_stall.count);
+    say("byte_credit_stall_time", "ns", "time that they waited", flow.bytes_stall.ns);
+    say("messages_parked", "count", "large messages waiting for byte credit now",
+        peer.parked.size());
+    say("window_stalls", "count", "times that bulk waited for the window",
+        flow.window_stall.count);
     say("window_stall_time", "ns", "time that bulk waited for the window",
         flow.window_stall.ns);
+    say("bulk_bytes", "bytes", "bulk and large messages admitted to it, total",
+        flow.bulk_bytes);
     say("bulk_queued", "bytes", "bulk waiting now", flow.bulk_queued);
     say("bulk_outstanding", "bytes", "bulk posted now and not complete",
         flow.bulk_outstanding);

@@ -14,8 +14,10 @@
 #pragma once
 
 #include "control/types.hpp"
+#include "core/wire.hpp"
 #include "engine/c_api.h"
 #include "engine/link.hpp"
+#include "engine/parked.hpp"
 #include "engine/send_queue.hpp"
 #include "memory/arena.hpp"
 
@@ -88,8 +90,10 @@ public:
     std::uint32_t remote_cell_rkey = 0;
 
     std::unordered_map<std::uint32_t, std::unique_ptr<Link>> links; // by Link::key()
-    Fifo<Link> bulk_links; // those with operations, in turn
-    std::uint64_t admitted = 0; // bytes the window admitted, not posted yet
+    std::array<Fifo<LinkBulk>, 2> bulk_links; // those with operations, in turn
+    std::array<std::uint64_t, 2> admitted{}; // bytes that may be posted and are not yet
+    unsigned bulk_turn = 0; // which kind is posted first
+    Fifo<Parked> parked;
     std::vector<Link *> flushing; // those with waiters
     std::uint64_t freed =
             0; // goes up whenever it may be worth while to try again what was refused
@@ -100,11 +104,12 @@ public:
     std::unordered_set<std::uint16_t> gone; // ... that are no more
 
     // What found no slot in its send queue and is tried again after the next completion.
-    bool cell_deferred          = false;
-    bool answer_deferred        = false;
-    bool request_deferred       = false;
-    std::uint32_t request_value = 0;
-    unsigned returns_deferred   = 0;
+    bool cell_deferred        = false;
+    unsigned returns_deferred = 0;
+    unsigned notices          = 0; // a bit for each kind
+    std::array<std::uint32_t, core::Notice::woken + 1> notice_values{};
+
+    std::uint64_t cell_seen = 0; // the word as it was last read for byte credit
 
     // Draining: when to stop waiting for the device. Connecting: for the other side's Connect.
     std::chrono::steady_clock::time_point deadline{};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What arrives: active messages in buffers of the shared receive queue, and notices.
+// What arrives in buffers of the shared receive queue: active messages.
 
 #include "engine/fabric.hpp"
 #include "engine/member.hpp"
@@ -16,11 +16,10 @@ void Fabric::on_arrival(const ibv_wc &wc, std::uint64_t time)
 
     if (wc.wr_id == 0) {
         if (wc.status == IBV_WC_SUCCESS && peer != nullptr) {
-            on_notice(*peer, be32toh(wc.imm_data), time);
+            on_notice(*peer, wc, time);
             freed(*peer);
         } else if (peer == nullptr) {
-            ++m_notice_surplus; // forces nothing: the receive it used up is posted again
-            (void)post_notice_receives(1);
+            (void)notice_received();
         }
         return;
     }
@@ -63,6 +62,12 @@ void Fabric::on_message(const ibv_wc &wc, Peer *peer, std::uint64_t time)
         }
         return;
     }
+    const std::size_t length = wc.byte_len - core::data_header_size;
+    if (m_flow.large(length) && !bytes_arrived(*peer, length, time)) [[unlikely]] {
+        m_receives.release(buffer);
+        ++m_counters.messages_dropped;
+        return;
+    }
     if (header.kind == core::HeaderKind::credit) [[unlikely]] {
         m_receives.release(buffer);
         if (header.flags != 0) {
@@ -79,8 +84,7 @@ void Fabric::on_message(const ibv_wc &wc, Peer *peer, std::uint64_t time)
         return;
     }
 
-    const std::size_t length = wc.byte_len - core::data_header_size;
-    const bool keep          = !m_receives.exhausted();
+    const bool keep = !m_receives.exhausted();
     m_counters.bytes_received += length;
     ++m_counters.messages_received;
     if (m_lock.shared()) {
@@ -100,6 +104,20 @@ void Fabric::on_message(const ibv_wc &wc, Peer *peer, std::uint64_t time)
     m_receives.release(buffer);
 }
 
+// False: it had no credit for them, and is lost.
+bool Fabric::bytes_arrived(Peer &peer, std::size_t length, std::uint64_t time)
+{
+    bool covered = false;
+    flow_event([&](core::Actions &actions) {
+        covered = m_flow.bytes_arrived(peer.index, static_cast<std::uint32_t>(length),
+                                       time, actions);
+    });
+    if (!covered) {
+        fail(peer, BE_ERR_PEER_FAILED, "it sent more bytes than were granted");
+    }
+    return covered;
+}
+
 void Fabric::drop_message(void *buffer, Peer *peer, std::uint64_t time, const char *why)
 {
     flow_event([&](core::Actions &actions) {
@@ -112,48 +130,6 @@ void Fabric::drop_message(void *buffer, Peer *peer, std::uint64_t time, const ch
         fail(*peer, BE_ERR_PEER_FAILED,
              fmt::format("it sent something that is not a message: {}", why));
     }
-}
-
-void Fabric::on_notice(Peer &peer, std::uint32_t immediate, std::uint64_t time)
-{
-    // Posted again before anything is answered: the next notice of its kind comes only after that.
-    if (!post_notice_receives(1)) {
-        fail(peer, BE_ERR_IO, "the receive for a notice could not be posted again");
-        return;
-    }
-    const auto notice = core::decode_notice(immediate);
-    if (!notice || notice->kind > core::Notice::grant) {
-        fail(peer, BE_ERR_PEER_FAILED,
-             fmt::format("it sent the unknown notice {:#010x}", immediate));
-        return;
-    }
-    flow_event([&](core::Actions &actions) {
-        if (notice->kind == core::Notice::request) {
-            m_flow.request(peer.index, notice->value, time, actions);
-            return;
-        }
-        const core::CreditCell cell = core::load_cell(
-                static_cast<const std::uint64_t *>(peer.cell.address));
-        const std::uint32_t total = core::Serial<core::notice_value_bits>::widen(
-                cell.messages, notice->value);
-        (void)m_flow.answered(peer.index, total, time, actions);
-    });
-}
-
-bool Fabric::post_notice_receives(unsigned count)
-{
-    for (; count != 0; --count) {
-        if (m_notice_surplus != 0) {
-            --m_notice_surplus;
-            continue;
-        }
-        ibv_recv_wr wr{};
-        ibv_recv_wr *bad = nullptr;
-        if (m_notice_srq.post(&wr, &bad) != 0) {
-            return false;
-        }
-    }
-    return true;
 }
 
 void Fabric::release_payload(void *payload) noexcept

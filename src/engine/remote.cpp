@@ -1,23 +1,28 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Put and get. Everything becomes a BulkOperation that the window admits piece by piece, except short puts: those
-// are posted inline at once, bounded by the send queue alone, when nothing is queued before them.
+// are posted inline at once when nothing is queued before them, bounded by the send queue alone or by byte credit.
 
 #include "engine/fabric.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <new>
 
 namespace be::engine {
 
-be_status_t Fabric::admit_bulk(Link &link)
+be_status_t Fabric::admit_bulk(Link &link, BulkOperation::Kind kind)
 {
     const Peer &peer = link.peer;
     if (peer.state != Peer::State::ready || link.gone) [[unlikely]] {
         return unusable(link);
     }
-    if (link.operations.size() >= max_queued_bulk || peer.bulk.room() <= bulk_reserve ||
-        m_sends_outstanding >= send_budget) [[unlikely]] {
+    if (link.fence_parked) [[unlikely]] {
+        return refuse(link);
+    }
+    if (link.bulk[static_cast<unsigned>(kind)].operations.size() >= max_queued_bulk ||
+        peer.bulk.room() <= bulk_reserve || m_sends_outstanding >= send_budget)
+            [[unlikely]] {
         ++m_counters.queue_full;
         reclaim_sends();
         return refuse(link, m_sends_outstanding >= send_budget);
@@ -31,35 +36,66 @@ be_status_t Fabric::put_short(Link &link, const void *data, unsigned length,
     if (length > m_max_inline) {
         return BE_ERR_INVALID;
     }
-    if (const be_status_t status = admit_bulk(link); status != BE_OK) {
+    if (const be_status_t status = admit_bulk(link, BulkOperation::Kind::put);
+        status != BE_OK) {
         return status;
     }
-    Peer &peer = link.peer;
-    if (!link.operations.empty() || peer.messages.retired() < link.fence_messages) {
-        return refuse(link);
+    Peer &peer           = link.peer;
+    const LinkBulk &puts = link.bulk[0];
+    const LinkBulk &gets = link.bulk[1];
+    if (!puts.operations.empty() || peer.messages.retired() < link.fence_messages ||
+        gets.done < gets.fence) {
+        return byte_credit() ? queue_short(link, data, length, remote, rkey) :
+                               refuse(link);
+    }
+    if (byte_credit() && !m_flow.admit_write(peer.index, length)) {
+        return queue_short(link, data, length, remote, rkey);
     }
     ibv_sge sge{reinterpret_cast<std::uint64_t>(data), length, 0};
     ibv_send_wr wr{};
     wr.sg_list             = &sge;
     wr.num_sge             = length != 0;
-    wr.opcode              = IBV_WR_RDMA_WRITE;
     wr.send_flags          = length != 0 ? IBV_SEND_INLINE : 0;
     wr.wr.rdma.remote_addr = remote;
     wr.wr.rdma.rkey        = rkey;
-    const Slot slot{.kind = Slot::Kind::direct, .object = &link};
-    if (const int error = post(peer.bulk, wr, slot, length == 0); error != 0) {
+    announce_write(peer, wr);
+    const bool counted = byte_credit();
+    const Slot slot{.kind  = Slot::Kind::direct,
+                    .bytes = counted ? static_cast<std::uint32_t>(m_flow.charge(length)) :
+                                       0,
+                    .object = &link};
+    if (const int error = post(peer.bulk, wr, slot, counted || length == 0); error != 0) {
         io_failure(peer, "a put", error);
         return BE_ERR_IO;
     }
-    ++link.bulk_issued;
+    ++link.bulk[0].issued;
     m_counters.bytes_put += length;
+    return BE_OK;
+}
+
+// It waits for byte credit, or behind others that do.
+be_status_t Fabric::queue_short(Link &link, const void *data, unsigned length,
+                                std::uint64_t remote, std::uint32_t rkey)
+{
+    BulkOperation *operation     = nullptr;
+    const memory::Buffer staging = start_staged(BulkOperation::Kind::put, remote, rkey,
+                                                &operation);
+    if (!staging) {
+        return refuse(link, true);
+    }
+    if (length != 0) {
+        std::memcpy(staging.address, data, length);
+    }
+    operation->sge[0] = {staging.address, length, staging.lkey};
+    enqueue(link, operation, length);
     return BE_OK;
 }
 
 ssize_t Fabric::put_packed(Link &link, be_pack_func_t pack, void *arg,
                            std::uint64_t remote, std::uint32_t rkey)
 {
-    if (const be_status_t status = admit_bulk(link); status != BE_OK) {
+    if (const be_status_t status = admit_bulk(link, BulkOperation::Kind::put);
+        status != BE_OK) {
         return status;
     }
     BulkOperation *operation     = nullptr;
@@ -87,7 +123,8 @@ be_status_t Fabric::get_unpacked(Link &link, void *unpack_func, void *unpack_arg
     if (length > m_config.segment_size) {
         return BE_ERR_INVALID;
     }
-    if (const be_status_t status = admit_bulk(link); status != BE_OK) {
+    if (const be_status_t status = admit_bulk(link, BulkOperation::Kind::get);
+        status != BE_OK) {
         return status;
     }
     BulkOperation *operation     = nullptr;
@@ -133,7 +170,7 @@ be_status_t Fabric::transfer(Link &link, BulkOperation::Kind kind, const be_sge_
     if (count > BE_MAX_SGE) {
         return BE_ERR_INVALID;
     }
-    if (const be_status_t status = admit_bulk(link); status != BE_OK) {
+    if (const be_status_t status = admit_bulk(link, kind); status != BE_OK) {
         return status;
     }
     BulkOperation *operation = m_operations.get();

@@ -97,7 +97,8 @@ bool Fabric::idle(const Member &member)
 {
     bool idle = member.zero_copies == 0;
     visit_links(member, [&](const Link &link) {
-        idle = idle && link.bulk_done == link.bulk_issued && link.waiters.empty();
+        idle = idle && !link.bulk_outstanding() && link.parked == 0 &&
+               link.waiters.empty();
     });
     return idle;
 }
@@ -106,7 +107,7 @@ void Fabric::give_up(const Member &member)
 {
     // Messages name no link: any peer may have those.
     visit_links(member, [&](Link &link) {
-        if (member.zero_copies != 0 || link.bulk_done != link.bulk_issued ||
+        if (member.zero_copies != 0 || link.bulk_outstanding() || link.parked != 0 ||
             !link.waiters.empty()) {
             fail(link.peer, BE_ERR_IO,
                  "operations of an interface that closes do not complete");
@@ -232,6 +233,9 @@ be_status_t Fabric::arm_for_many()
     if (m_receives.missing()) {
         refill_receives();
     }
+    if (byte_credit()) {
+        fall_asleep();
+    }
     (void)m_channel.acknowledge();
     if (m_receive_cq.arm() != 0 || m_send_cq.arm() != 0) {
         queue_failure("completion");
@@ -243,7 +247,7 @@ be_status_t Fabric::arm_for_many()
     }
     if (m_crowded && !m_waker) {
         try {
-            m_waker.emplace(std::array{m_channel.fd(), m_inbox.event_fd()},
+            m_waker.emplace(std::array{m_channel.fd(), m_inbox.event_fd(), m_timer.fd()},
                             [this] { return look_after_sleepers(); });
         } catch (const std::exception &error) {
             log(BE_LOG_ERROR, "no thread to wake up interfaces: {}", error.what());
@@ -260,6 +264,7 @@ bool Fabric::look_after_sleepers()
     const std::lock_guard lock(m_lock);
     const bool polled = std::exchange(m_polls_seen, m_polls) != m_polls;
     (void)m_channel.acknowledge();
+    m_timer.set(~std::uint64_t{0});
     (void)poll();
     for (unsigned round = 0; m_sleepers != 0; ++round) {
         if ((polled && m_sleepers < m_member_count) || round == looks_in_a_row) {

@@ -19,7 +19,7 @@ constexpr int look_again_ms = 1;
 
 } // namespace
 
-Waker::Waker(const std::array<int, 2> &fds, std::function<bool()> look) :
+Waker::Waker(const std::array<int, 3> &fds, std::function<bool()> look) :
     m_fds(fds),
     m_look(std::move(look)),
     m_generation(control::process_generation()),
@@ -60,8 +60,9 @@ void Waker::run()
     for (;;) {
         pollfd fds[] = {{m_stop, POLLIN, 0},
                         {m_fds[0], POLLIN, 0},
-                        {m_fds[1], POLLIN, 0}};
-        (void)::poll(fds, 3, again ? look_again_ms : -1);
+                        {m_fds[1], POLLIN, 0},
+                        {m_fds[2], POLLIN, 0}};
+        (void)::poll(fds, std::size(fds), again ? look_again_ms : -1);
         if (fds[0].revents != 0) {
             return;
         }

@@ -18,7 +18,7 @@ class Waker {
 public:
     // `look` is called from the thread when one of `fds` is readable, and again every millisecond as long as
     // it returns true. Throws std::system_error.
-    Waker(const std::array<int, 2> &fds, std::function<bool()> look);
+    Waker(const std::array<int, 3> &fds, std::function<bool()> look);
 
     // Waits for a call that is under way. In a child of fork(), where the thread does not exist, for nothing.
     ~Waker();
@@ -28,7 +28,7 @@ public:
 private:
     void run();
 
-    const std::array<int, 2> m_fds;
+    const std::array<int, 3> m_fds;
     const std::function<bool()> m_look;
     const unsigned m_generation;
     int m_stop = -1;

@@ -18,6 +18,11 @@ static const char *uct_be_reg_names[] = {[UCT_BE_REG_RCACHE] = "rcache",
 static const char *uct_be_mtu_names[] = {"auto", "256",  "512", "1024",
                                          "2048", "4096", NULL};
 
+static const char *uct_be_byte_credit_names[] = {[UCT_BE_BYTE_CREDIT_AUTO] = "auto",
+                                                 [UCT_BE_BYTE_CREDIT_YES]  = "yes",
+                                                 [UCT_BE_BYTE_CREDIT_NO]   = "no",
+                                                 [UCT_BE_BYTE_CREDIT_LAST] = NULL};
+
 static const char *uct_be_mux_names[] = {[BE_MUX_IFACE]       = "iface",
                                          [BE_MUX_PROCESS]     = "process",
                                          [BE_MUX_PROCESS + 1] = NULL};
@@ -112,6 +117,29 @@ ucs_config_field_t uct_be_iface_config_table[] = {
          "Puts and gets are cut into pieces of this many bytes, which small messages\n"
          "overtake; auto derives it from the port's rate.",
          ucs_offsetof(uct_be_iface_config_t, chunk), UCS_CONFIG_TYPE_MEMUNITS},
+
+        {"BYTE_CREDIT", "auto",
+         "Whether receivers grant in bytes too what may be under way toward them, so "
+         "that\n"
+         "many senders to one overflow no switch. All processes of a job need the same:\n"
+         "  auto - except with the software device, whose processes have no network "
+         "between them\n"
+         "  yes  - always\n"
+         "  no   - never",
+         ucs_offsetof(uct_be_iface_config_t, byte_credit),
+         UCS_CONFIG_TYPE_ENUM(uct_be_byte_credit_names)},
+
+        {"BYTE_BUDGET", "auto",
+         "With byte credit: bytes that may be under way toward one port. The switch "
+         "before it\n"
+         "should hold as much without pausing; too little leaves the port idle. auto is\n"
+         "four times what the path holds.",
+         ucs_offsetof(uct_be_iface_config_t, byte_budget), UCS_CONFIG_TYPE_MEMUNITS},
+
+        {"LINK_RATE", "auto",
+         "With byte credit: rate of the port in bytes per second, as in 12500M; auto is\n"
+         "what the port reports.",
+         ucs_offsetof(uct_be_iface_config_t, link_rate), UCS_CONFIG_TYPE_MEMUNITS},
 
         {"MAX_INLINE", "auto",
          "Messages up to this many bytes are handed to the device inside the work "

@@ -18,6 +18,13 @@ typedef enum {
     UCT_BE_REG_LAST
 } uct_be_reg_t;
 
+typedef enum {
+    UCT_BE_BYTE_CREDIT_AUTO,
+    UCT_BE_BYTE_CREDIT_YES,
+    UCT_BE_BYTE_CREDIT_NO,
+    UCT_BE_BYTE_CREDIT_LAST
+} uct_be_byte_credit_t;
+
 typedef struct uct_be_md_config {
     uct_md_config_t super;
     unsigned soft; /* be_soft_mode_t */
@@ -41,6 +48,9 @@ typedef struct uct_be_iface_config {
     unsigned tx_queue_len;
     size_t window;
     size_t chunk;
+    unsigned byte_credit; /* uct_be_byte_credit_t */
+    size_t byte_budget;
+    size_t link_rate;
     unsigned long max_inline;
     unsigned path_mtu; /* index into the names of MTUs: as ibv_mtu, 0 the port's */
     ucs_time_t timeout;

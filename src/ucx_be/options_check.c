@@ -7,9 +7,14 @@
 enum {
     RC_TIMEOUT_MAX      = 31, /* RC timeout exponent: five bits in the queue pair */
     RX_MAX              = 1 << 20,
+    BYTE_BUDGET_MIN     = 64 * UCS_KBYTE,
+    BYTE_BUDGET_MAX     = 2 * UCS_MBYTE,
+    LINK_RATE_MIN       = UCS_MBYTE,
+    SEGMENTS_PER_BUDGET = 4, /* at least: the largest message is a quantum of it */
     RX_MAX_PER_RX_QUEUE = 4
 };
 
+#define LINK_RATE_MAX   (UCS_GBYTE * 1024ul)
 #define RC_TIMEOUT_UNIT 4.096e-6 /* seconds; InfiniBand specification, 9.7.6.1.3 */
 #define TICK_TOLERANCE \
     1e-6 /* a tick of a 1 GHz clock in 1 ms, the least that counts here */
@@ -121,6 +126,17 @@ static ucs_status_t check_relations(const be_fabric_config_t *engine_config)
         return UCS_ERR_INVALID_PARAM;
     }
 
+    if ((engine_config->byte_budget != 0) &&
+        (engine_config->byte_budget <
+         SEGMENTS_PER_BUDGET * engine_config->segment_size)) {
+        ucs_error(
+                "UCX_BE_BYTE_BUDGET=%zu is too little for UCX_BE_SEG_SIZE=%zu: expected "
+                "at least %d times as much",
+                engine_config->byte_budget, engine_config->segment_size,
+                SEGMENTS_PER_BUDGET);
+        return UCS_ERR_INVALID_PARAM;
+    }
+
     if (engine_config->rx_max < engine_config->rx_capacity) {
         ucs_error(
                 "UCX_BE_RX_MAX=%u is less than UCX_BE_RX_QUEUE_LEN=%u: expected at least "
@@ -138,6 +154,7 @@ ucs_status_t uct_be_options_to_engine(const uct_be_iface_config_t *config,
 {
     be_fabric_config_t *engine = engine_config;
     unsigned long segment_size, rx_queue, rx_max, tx_queue, window, chunk, max_inline;
+    unsigned long byte_budget, link_rate = 0;
     unsigned long retry_count, traffic_class, service_level;
     unsigned long gid_index = ULONG_MAX;
     ucs_status_t status;
@@ -148,6 +165,7 @@ ucs_status_t uct_be_options_to_engine(const uct_be_iface_config_t *config,
     tx_queue      = engine->tx_queue;
     window        = engine->window;
     chunk         = engine->chunk;
+    byte_budget   = 0;
     max_inline    = engine->max_inline;
     retry_count   = engine->retry_count;
     traffic_class = engine->traffic_class;
@@ -171,6 +189,10 @@ ucs_status_t uct_be_options_to_engine(const uct_be_iface_config_t *config,
                  &window},
                 {"CHUNK", config->chunk, UCS_KBYTE, UCS_GBYTE, "auto or 1k to 1g bytes",
                  &chunk},
+                {"BYTE_BUDGET", config->byte_budget, BYTE_BUDGET_MIN, BYTE_BUDGET_MAX,
+                 "auto or 64k to 2m bytes", &byte_budget},
+                {"LINK_RATE", config->link_rate, LINK_RATE_MIN, LINK_RATE_MAX,
+                 "auto or 1m to 1t bytes per second", &link_rate},
                 {"MAX_INLINE", config->max_inline, 0, 1024, "auto or 0 to 1024 bytes",
                  &max_inline},
                 {"RETRY_COUNT", config->retry_count, 0, 6, "auto or 0 to 6",
@@ -199,7 +221,19 @@ ucs_status_t uct_be_options_to_engine(const uct_be_iface_config_t *config,
         chunk = ucs_min(chunk, window);
     }
 
+    if (link_rate != 0) {
+        engine->link_rate = link_rate;
+    }
+    if ((config->byte_credit == UCT_BE_BYTE_CREDIT_NO) ||
+        ((config->byte_credit == UCT_BE_BYTE_CREDIT_AUTO) &&
+         (engine->byte_budget == 0))) {
+        byte_budget = 0;
+    } else if (byte_budget == 0) {
+        byte_budget = be_default_byte_budget(engine->link_rate);
+    }
+
     engine->mux           = config->mux;
+    engine->byte_budget   = byte_budget;
     engine->segment_size  = segment_size;
     engine->rx_capacity   = rx_queue;
     engine->rx_max        = rx_max;

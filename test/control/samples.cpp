@@ -21,6 +21,9 @@ ConnectInfo sample_info(std::uint64_t fabric_id)
     info.initial_messages = 2;
     info.cell_address     = 0x7fff12345678;
     info.cell_rkey        = 0xdeadbeef;
+    info.data_version     = 2;
+    info.byte_unit        = 256;
+    info.initial_units    = 0x89abcdef;
     info.control          = *Address::parse("127.0.0.1:4000");
     return info;
 }

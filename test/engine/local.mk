@@ -36,3 +36,9 @@ TESTS          += test/engine/workers_test
 test_engine_workers_test_SOURCES  = test/engine/workers_test.cpp test/engine/waiting.hpp test/engine/world.hpp
 test_engine_workers_test_CPPFLAGS = $(AM_CPPFLAGS) $(BOOST_TEST_CPPFLAGS)
 test_engine_workers_test_LDADD    = src/engine/libbe_engine.la $(BOOST_TEST_LIBS) -lpthread
+
+check_PROGRAMS += test/engine/bytes_test
+TESTS          += test/engine/bytes_test
+test_engine_bytes_test_SOURCES  = test/engine/bytes_test.cpp test/engine/waiting.hpp test/engine/world.hpp
+test_engine_bytes_test_CPPFLAGS = $(AM_CPPFLAGS) $(BOOST_TEST_CPPFLAGS)
+test_engine_bytes_test_LDADD    = src/engine/libbe_engine.la $(BOOST_TEST_LIBS) -lpthread

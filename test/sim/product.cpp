@@ -129,6 +129,12 @@ void Product::execute(const Action &action)
     case Action::send_byte_return:
         notify(Notice::byte_return);
         break;
+    case Action::send_wake:
+        notify(Notice::wake);
+        break;
+    case Action::send_woken:
+        notify(Notice::woken);
+        break;
     case Action::suspect:
         ++m_counters.suspects;
         m_world.give_up(link);
@@ -410,6 +416,8 @@ void Product::on_notice(uint32_t peer, const Notice &notice)
         good = run(Step::bytes_given_back, peer, notice.value) != 0;
         break;
     case Notice::bulk: /* comes with data */
+    case Notice::wake: /* nobody sleeps here */
+    case Notice::woken:
         break;
     }
     if (!good) {

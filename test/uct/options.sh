@@ -81,6 +81,18 @@ info UCX_BE_WINDOW=64k UCX_BE_CHUNK=1m -- -d
 grep -q 'UCX_BE_WINDOW=65536 is less than UCX_BE_CHUNK=1048576' "$output/out"
 result "a window smaller than a chunk: both named" $?
 
+info UCX_BE_SOFT=yes UCX_BE_BYTE_CREDIT=yes UCX_BE_BYTE_BUDGET=64k UCX_BE_LINK_RATE=125m -- -d
+! grep -q 'ERROR' "$output/out" && grep -q 'Transport: be' "$output/out"
+result "byte credit with all it can be told" $?
+
+info UCX_BE_BYTE_CREDIT=yes UCX_BE_BYTE_BUDGET=64k UCX_BE_SEG_SIZE=32k -- -d
+grep -q 'UCX_BE_BYTE_BUDGET=65536 is too little for UCX_BE_SEG_SIZE=32768: expected at least 4 times' "$output/out"
+result "a byte budget of too few messages: both named" $?
+
+info UCX_BE_BYTE_BUDGET=1k -- -d
+grep -q 'UCX_BE_BYTE_BUDGET=1024 is out of range: expected auto or 64k to 2m bytes' "$output/out"
+result "a byte budget out of range: variable, value and what is accepted" $?
+
 info UCX_BE_SOFT=yes -- -d
 grep -q 'Memory domain: be_softrdma0' "$output/out" && grep -q 'Device: lo' "$output/out"
 result "UCX_BE_SOFT=yes: the software device, called as its network interface" $?

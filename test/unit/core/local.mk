@@ -14,6 +14,7 @@ test_unit_core_core_test_SOURCES  = \
 	test/unit/core/flow_cost_test.cpp \
 	test/unit/core/flow_fixture.hpp \
 	test/unit/core/flow_property_test.cpp \
+	test/unit/core/flow_sleep_test.cpp \
 	test/unit/core/flow_test.cpp \
 	test/unit/core/index_list_test.cpp \
 	test/unit/core/main.cpp \
@@ -22,6 +23,7 @@ test_unit_core_core_test_SOURCES  = \
 	test/unit/core/network_bytes.cpp \
 	test/unit/core/pool_fixture.hpp \
 	test/unit/core/receive_pool_cell_test.cpp \
+	test/unit/core/receive_pool_note_test.cpp \
 	test/unit/core/receive_pool_request_test.cpp \
 	test/unit/core/receive_pool_test.cpp \
 	test/unit/core/scheduler_test.cpp \

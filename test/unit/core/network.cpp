@@ -58,7 +58,10 @@ void Network::run()
             if (m_schedule.bulk + m_schedule.large != 0 && chance(5)) {
                 Node &node = *m_sides[below(static_cast<uint32_t>(m_sides.size()))].node;
 
-                on_flow(node, [&](Actions &actions) { node.flow.tick(m_now, actions); });
+                on_flow(node, [&](Actions &actions) {
+                    chance(50) ? node.flow.tick(m_now, actions) :
+                                 node.flow.sleep(m_now, actions);
+                });
             }
         }
 
@@ -407,6 +410,12 @@ void Network::notice(Side &from, Side &to)
             break;
         case Notice::byte_return:
             good = flow.bytes_given_back(to.peer, value, m_now, actions);
+            break;
+        case Notice::wake:
+            flow.wake(to.peer, value, m_now, actions);
+            break;
+        case Notice::woken:
+            flow.woken(to.peer, value, m_now, actions);
             break;
         case Notice::bulk:
             break;

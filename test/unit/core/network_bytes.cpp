@@ -69,6 +69,12 @@ void Network::execute_bytes(uint32_t index, const Action &action)
     case Action::send_byte_return:
         notify(index, Notice::byte_return, action.value);
         break;
+    case Action::send_wake:
+        notify(index, Notice::wake, action.value);
+        break;
+    case Action::send_woken:
+        notify(index, Notice::woken, action.value);
+        break;
     case Action::suspect:
         add(Event::lose, index);
         break;

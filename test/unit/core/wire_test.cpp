@@ -43,7 +43,7 @@ BOOST_AUTO_TEST_CASE(header_layout)
     Bytes out;
 
     encode(sample, out);
-    BOOST_TEST((out == bytes({1, 1, 0x11, 0x22, 0x44, 0x33, 0, 0, 0x88, 0x77, 0x66, 0x55,
+    BOOST_TEST((out == bytes({2, 1, 0x11, 0x22, 0x44, 0x33, 0, 0, 0x88, 0x77, 0x66, 0x55,
                               0xcc, 0xbb, 0xaa, 0x99})));
 }
 
@@ -96,7 +96,7 @@ BOOST_AUTO_TEST_CASE(header_refusals)
     };
 
     static constexpr Case cases[] = {
-            {0, 0, DecodeError::version},    {0, 2, DecodeError::version},
+            {0, 0, DecodeError::version},    {0, 1, DecodeError::version},
             {0, 0x11, DecodeError::version}, {1, 0, DecodeError::kind},
             {1, 3, DecodeError::kind},       {1, 0x81, DecodeError::kind},
             {6, 1, DecodeError::reserved},   {7, 0x80, DecodeError::reserved},
@@ -160,7 +160,8 @@ BOOST_AUTO_TEST_CASE(notice_round_trip)
 {
     for (Notice::Kind kind :
          {Notice::request, Notice::grant, Notice::bulk, Notice::byte_request,
-          Notice::revoke, Notice::give_back, Notice::byte_revoke, Notice::byte_return}) {
+          Notice::revoke, Notice::give_back, Notice::byte_revoke, Notice::byte_return,
+          Notice::wake, Notice::woken}) {
         for (uint32_t value : {0u, 1u, 0x0fffffffu}) {
             Notice notice{kind, value};
 
@@ -175,7 +176,7 @@ BOOST_AUTO_TEST_CASE(notice_round_trip)
 BOOST_AUTO_TEST_CASE(notice_refuses_unknown_kinds)
 {
     for (uint32_t kind = 0; kind < 16; ++kind) {
-        bool known = (kind >= 1) && (kind <= 8);
+        bool known = (kind >= 1) && (kind <= 10);
 
         BOOST_TEST(decode_notice((kind << 28) | 9).has_value() == known);
     }

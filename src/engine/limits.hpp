@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Constants of a fabric: sizes of queues and batches, and how often what is looked after.
+
+#pragma once
+
+namespace be::engine {
+
+inline constexpr unsigned poll_batch = 16; // completions taken at once
+inline constexpr unsigned idle_polls_to_refill =
+        32; // then fewer receives than a batch are posted for somebody who waits
+inline constexpr unsigned idle_polls_to_rest =
+        4096; // ... and for nobody; a power of two, as the others
+inline constexpr unsigned idle_polls_per_look =
+        64; // at the send queue, of which only a failure could come
+inline constexpr unsigned batches_per_look =
+        8; // of arrivals, then the clock is read again: that takes a tenth of handling one
+inline constexpr unsigned send_patience =
+        16; // calls of progress() with arrivals, then sends get their turn too
+inline constexpr unsigned action_batch = 16;
+inline constexpr unsigned bulk_reserve = 4; // bulk queue slots that notices can count on
+inline constexpr unsigned max_queued_bulk = 256; // operations waiting on one peer
+// Receives for notices: of each kind there is one under way at most, but for what uses up byte credit.
+inline constexpr unsigned notices_per_peer = 4; // request, grant, revoke, give_back
+inline constexpr unsigned notices_per_byte_peer =
+        9; // and byte_request, -revoke, -return, wake, woken
+inline constexpr unsigned notice_receives = 8192; // twice that with byte credit
+inline constexpr unsigned notice_batch    = 32; // posted at once
+
+inline constexpr unsigned looks_in_a_row = 16; // of the waker
+inline constexpr unsigned least_backlog  = 64; // of messages that are worth a hold
+
+// Completions of sends that may be outstanding over all queue pairs. Three quarters are given to ordinary work,
+// the rest to markers.
+inline constexpr unsigned send_cq_entries = 4096;
+inline constexpr unsigned send_budget     = send_cq_entries / 4 * 3;
+
+} // namespace be::engine

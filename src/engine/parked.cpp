@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Messages that wait for byte credit, see parked.hpp.
+
+#include "engine/fabric.hpp"
+#include "engine/member.hpp"
+
+namespace be::engine {
+
+// The message has its message credit. True: it has to wait, and has given that back; without memory for it, it is
+// as if a credit had been lacking from the start, which nobody can tell the caller any more, so the peer is lost.
+bool Fabric::park_unless_covered(Link &link, const Parked &message)
+{
+    Peer &peer = link.peer;
+    if (!m_flow.large(message.length) || m_flow.admit_bytes(peer.index, message.length))
+            [[likely]] {
+        return false;
+    }
+    m_flow.revert_message(peer.index);
+    Parked *parked = m_parked.get();
+    if (parked == nullptr) {
+        (void)m_staging.put(message.slot.buffer);
+        fail(peer, BE_ERR_NO_MEMORY, "there is no memory to put off a message");
+        return true;
+    }
+    *parked      = message;
+    parked->link = &link;
+    ++link.parked;
+    peer.parked.push(parked);
+    ++m_counters.messages_parked;
+    ask_for_bytes(peer);
+    return true;
+}
+
+// The credit that comes is the first one's: small messages of other links ask for theirs by themselves.
+void Fabric::ask_for_bytes(Peer &peer)
+{
+    const std::uint64_t first = peer.parked.front()->length;
+    flow_event([&](core::Actions &actions) {
+        m_flow.blocked(peer.index,
+                       core::Waiting{.small = 0,
+                                     .large = peer.parked.size(),
+                                     .first = first,
+                                     .all   = m_flow.charge(first) * peer.parked.size()},
+                       now(), actions);
+    });
+}
+
+void Fabric::unpark(Peer &peer)
+{
+    bool sent = false;
+    while (!peer.parked.empty() && peer.state == Peer::State::ready) {
+        Parked &message = *peer.parked.front();
+        if (peer.messages.room() == 0 || m_sends_outstanding >= send_budget) {
+            reclaim_sends();
+            defer(peer);
+            break;
+        }
+        if (!m_flow.admit_message(peer.index, message.length)) {
+            ask_for_bytes(peer);
+            break;
+        }
+        peer.parked.pop();
+        Link &link         = *message.link;
+        message.slot.bytes = static_cast<std::uint32_t>(m_flow.charge(message.length));
+        (void)post_message(peer, message_to(link, message.am_id, message.slot.buffer),
+                           message.slot, message.sges.data(), message.sge_count, 0, true);
+        unparked(link);
+        m_parked.put(&message);
+        sent = true;
+    }
+    if (sent) {
+        freed(peer);
+    }
+}
+
+// Fences and flushes that had to wait until it had its place know what that is.
+void Fabric::unparked(Link &link)
+{
+    if (--link.parked != 0) {
+        return;
+    }
+    const std::uint64_t posted = link.peer.messages.posted();
+    if (std::exchange(link.fence_parked, false)) {
+        link.fence_messages = posted;
+    }
+    link.waiters.for_each([&](FlushWaiter &waiter) {
+        waiter.messages = std::min(waiter.messages, posted);
+    });
+}
+
+// The peer is lost.
+void Fabric::drop_parked(Peer &peer)
+{
+    while (!peer.parked.empty()) {
+        Parked &message = *peer.parked.pop();
+        unparked(*message.link);
+        (void)m_staging.put(message.slot.buffer);
+        if (message.slot.kind == Slot::Kind::notify) {
+            Member &owner = message.link->member;
+            --owner.zero_copies;
+            owner.complete(message.slot.object, BE_ERR_PEER_FAILED);
+        }
+        m_parked.put(&message);
+        peer.lost = true;
+    }
+}
+
+} // namespace be::engine

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// A large message that has been packed, or whose completion has been promised, and that waits for byte credit: how
+// large a message is shows only when it is packed, which can be done once. Later messages of its link wait behind it.
+
+#pragma once
+
+#include "engine/c_api.h"
+#include "engine/send_queue.hpp"
+
+#include <array>
+#include <cstdint>
+
+namespace be::engine {
+
+class Link;
+
+struct Parked {
+    Parked *next         = nullptr; // in Peer::parked, or in stock
+    Link *link           = nullptr;
+    std::uint8_t am_id   = 0;
+    int sge_count        = 0;
+    std::uint32_t length = 0; // bytes of payload
+    Slot slot; // holds the buffer, of which the first bytes are for the data header
+    std::array<ibv_sge, BE_MAX_SGE + 1> sges;
+};
+
+} // namespace be::engine
