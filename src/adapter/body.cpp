@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <byteexpress/body.hpp>
 
+#include "adapter/block_pool.hpp"
+
 #include <cstring>
 #include <stdexcept>
 #include <utility>
@@ -143,7 +145,7 @@ Body Body::flat() const
     if (m_parts.empty()) {
         return *this;
     }
-    auto memory = std::make_shared_for_overwrite<std::byte[]>(m_size);
+    auto memory = adapter::pooled(m_size);
     copy_to(memory.get());
     return {memory, {memory.get(), m_size}};
 }

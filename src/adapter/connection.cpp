@@ -2,6 +2,7 @@
 #include "adapter/connection.hpp"
 
 #include "adapter/address.hpp"
+#include "adapter/block_pool.hpp"
 #include "adapter/call_state.hpp"
 #include "adapter/channel_state.hpp"
 #include "adapter/notice.hpp"
@@ -199,7 +200,7 @@ void Connection::place_body(CallState &call, Incoming &message)
     if (to != nullptr) {
         call.reply.body = Body(nullptr, response.first(message.length));
     } else {
-        auto memory     = std::make_shared_for_overwrite<std::byte[]>(message.length);
+        auto memory     = pooled(message.length);
         to              = memory.get();
         call.reply.body = Body(memory, {memory.get(), message.length});
     }

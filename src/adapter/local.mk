@@ -12,6 +12,7 @@ byteexpress_include_HEADERS = \
 	src/adapter/include/byteexpress/byteexpress.hpp \
 	src/adapter/include/byteexpress/channel.hpp \
 	src/adapter/include/byteexpress/export.hpp \
+	src/adapter/include/byteexpress/ps.hpp \
 	src/adapter/include/byteexpress/runtime.hpp \
 	src/adapter/include/byteexpress/server.hpp \
 	src/adapter/include/byteexpress/status.hpp \
@@ -25,6 +26,8 @@ src_adapter_libbe_adapter_la_LIBADD = $(UCX_LDFLAGS) $(UCP_LIBS) $(HWLOC_LIBS) -
 src_adapter_libbe_adapter_la_SOURCES = \
 	src/adapter/address.cpp \
 	src/adapter/address.hpp \
+	src/adapter/block_pool.cpp \
+	src/adapter/block_pool.hpp \
 	src/adapter/body.cpp \
 	src/adapter/call_state.cpp \
 	src/adapter/call_state.hpp \
@@ -41,6 +44,14 @@ src_adapter_libbe_adapter_la_SOURCES = \
 	src/adapter/listener.hpp \
 	src/adapter/notice.hpp \
 	src/adapter/posted.hpp \
+	src/adapter/ps/messages.hpp \
+	src/adapter/ps/push_log.hpp \
+	src/adapter/ps/server.cpp \
+	src/adapter/ps/snapshot.cpp \
+	src/adapter/ps/snapshot.hpp \
+	src/adapter/ps/table.cpp \
+	src/adapter/ps/table.hpp \
+	src/adapter/ps/worker.cpp \
 	src/adapter/random.hpp \
 	src/adapter/request_state.cpp \
 	src/adapter/request_state.hpp \

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "adapter/server_connection.hpp"
 
+#include "adapter/block_pool.hpp"
 #include "adapter/notice.hpp"
 #include "adapter/request_state.hpp"
 #include "adapter/server_state.hpp"
@@ -133,7 +134,7 @@ void ServerConnection::accept(Incoming &message,
         worker().arrived(request, bulk);
         return;
     }
-    auto memory   = std::make_shared_for_overwrite<std::byte[]>(message.length);
+    auto memory   = pooled(message.length);
     request->body = Body(memory, {memory.get(), message.length});
     worker().receive(message, memory.get(), [request, bulk](ucs_status_t status) {
         if (status == UCS_OK) {

@@ -136,6 +136,9 @@ public:
     // At once. on_failure() follows, later in this round.
     void fail(Endpoint &endpoint, const std::string &why);
 
+    // All connections, as fail().
+    void fail_all(const std::string &why);
+
     // Calls out.done exactly once, possibly before it returns.
     void send(Endpoint &endpoint, Outgoing &out);
 

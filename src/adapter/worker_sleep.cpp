@@ -117,9 +117,7 @@ void Worker::end()
 {
     lock();
     stop_residents();
-    for (auto &[handle, endpoint] : m_endpoints) {
-        m_failed.emplace_back(endpoint, "the runtime is closed");
-    }
+    fail_all("the runtime is closed");
     m_flushed.insert(m_flushed.end(), m_leaving.begin(), m_leaving.end());
     const Clock::time_point until = Clock::now() + patience;
     do {

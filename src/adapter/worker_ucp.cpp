@@ -140,6 +140,13 @@ void Worker::fail(Endpoint &endpoint, const std::string &why)
     }
 }
 
+void Worker::fail_all(const std::string &why)
+{
+    for (const auto &[handle, endpoint] : m_endpoints) {
+        m_failed.emplace_back(endpoint, why);
+    }
+}
+
 // Not from UCP's callbacks, where an endpoint must not be closed.
 unsigned Worker::bury()
 {

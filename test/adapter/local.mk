@@ -26,6 +26,7 @@ test_adapter_api_test_SOURCES  = \
 	test/adapter/fixture.hpp \
 	test/adapter/hostile_test.cpp \
 	test/adapter/main.cpp \
+	test/adapter/ps_test.cpp \
 	test/adapter/server_test.cpp
 
 test_adapter_restart_test_CPPFLAGS = $(AM_CPPFLAGS) $(ADAPTER_CPPFLAGS)

@@ -7,6 +7,7 @@
 
 #include <byteexpress/body.hpp>
 #include <byteexpress/channel.hpp>
+#include <byteexpress/ps.hpp>
 #include <byteexpress/runtime.hpp>
 #include <byteexpress/server.hpp>
 #include <byteexpress/status.hpp>
