@@ -7,7 +7,7 @@
 
 for BE_TEST_TLS in be,self tcp,self; do
     be_start adapter
-    for suite in calls servers failures hostile parameters; do
+    for suite in calls servers failures hostile parameters idle; do
         be_case "$suite on $BE_TEST_TLS" 120 "${BE_PREFIX[@]}" \
             "$BE_BUILDDIR/test/adapter/api_test" "--run_test=$suite"
     done

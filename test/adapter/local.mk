@@ -25,6 +25,7 @@ test_adapter_api_test_SOURCES  = \
 	test/adapter/failure_test.cpp \
 	test/adapter/fixture.hpp \
 	test/adapter/hostile_test.cpp \
+	test/adapter/idle_test.cpp \
 	test/adapter/main.cpp \
 	test/adapter/ps_test.cpp \
 	test/adapter/server_test.cpp
