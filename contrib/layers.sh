@@ -33,7 +33,7 @@ uct/          src/ucx_be
 ucs/          src/ucx_be
 ucm/          src/ucx_be
 ucp/          src/ucx_be src/adapter src/tools
-hwloc         src/memory
+hwloc         src/memory src/adapter
 boost/        src/control
 flatbuffers/  src/control src/adapter
 sodium        src/control src/engine

@@ -1,1 +1,86 @@
-# Build rules of src/adapter/; included by the top-level Makefile.am.
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# libbyteexpress: the adapter for services, over UCP's public interface.
+
+ADAPTER_CPPFLAGS = -I$(top_srcdir)/src/adapter/include
+ADAPTER_LIBS     = src/adapter/libbyteexpress.la
+
+if HAVE_UCX
+byteexpress_includedir = $(includedir)/byteexpress
+byteexpress_include_HEADERS = \
+	src/adapter/include/byteexpress/body.hpp \
+	src/adapter/include/byteexpress/byteexpress.hpp \
+	src/adapter/include/byteexpress/channel.hpp \
+	src/adapter/include/byteexpress/export.hpp \
+	src/adapter/include/byteexpress/ps.hpp \
+	src/adapter/include/byteexpress/runtime.hpp \
+	src/adapter/include/byteexpress/server.hpp \
+	src/adapter/include/byteexpress/status.hpp \
+	src/adapter/include/byteexpress/task.hpp
+
+# The tests look inside, which the library itself does not allow.
+noinst_LTLIBRARIES += src/adapter/libbe_adapter.la
+src_adapter_libbe_adapter_la_CPPFLAGS = \
+	$(AM_CPPFLAGS) $(ADAPTER_CPPFLAGS) $(UCX_CPPFLAGS) $(HWLOC_CFLAGS)
+src_adapter_libbe_adapter_la_LIBADD = $(UCX_LDFLAGS) $(UCP_LIBS) $(HWLOC_LIBS) -lpthread
+src_adapter_libbe_adapter_la_SOURCES = \
+	src/adapter/address.cpp \
+	src/adapter/address.hpp \
+	src/adapter/block_pool.cpp \
+	src/adapter/block_pool.hpp \
+	src/adapter/body.cpp \
+	src/adapter/call_state.cpp \
+	src/adapter/call_state.hpp \
+	src/adapter/channel.cpp \
+	src/adapter/channel_connect.cpp \
+	src/adapter/channel_state.cpp \
+	src/adapter/channel_state.hpp \
+	src/adapter/connection.cpp \
+	src/adapter/connection.hpp \
+	src/adapter/context.cpp \
+	src/adapter/context.hpp \
+	src/adapter/endpoint.hpp \
+	src/adapter/listener.cpp \
+	src/adapter/listener.hpp \
+	src/adapter/notice.hpp \
+	src/adapter/posted.hpp \
+	src/adapter/ps/messages.hpp \
+	src/adapter/ps/push_log.hpp \
+	src/adapter/ps/server.cpp \
+	src/adapter/ps/snapshot.cpp \
+	src/adapter/ps/snapshot.hpp \
+	src/adapter/ps/table.cpp \
+	src/adapter/ps/table.hpp \
+	src/adapter/ps/worker.cpp \
+	src/adapter/random.hpp \
+	src/adapter/request_state.cpp \
+	src/adapter/request_state.hpp \
+	src/adapter/runtime.cpp \
+	src/adapter/runtime_workers.hpp \
+	src/adapter/server.cpp \
+	src/adapter/server_connection.cpp \
+	src/adapter/server_connection.hpp \
+	src/adapter/server_state.cpp \
+	src/adapter/server_state.hpp \
+	src/adapter/status.cpp \
+	src/adapter/timer_wheel.hpp \
+	src/adapter/topology.cpp \
+	src/adapter/topology.hpp \
+	src/adapter/wire.cpp \
+	src/adapter/wire.hpp \
+	src/adapter/worker.cpp \
+	src/adapter/worker.hpp \
+	src/adapter/worker_sleep.cpp \
+	src/adapter/worker_ucp.cpp
+
+lib_LTLIBRARIES += src/adapter/libbyteexpress.la
+src_adapter_libbyteexpress_la_SOURCES =
+nodist_EXTRA_src_adapter_libbyteexpress_la_SOURCES = dummy.cxx # links as C++
+src_adapter_libbyteexpress_la_LIBADD = src/adapter/libbe_adapter.la
+src_adapter_libbyteexpress_la_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0 \
+	-Wl,-z,defs -Wl,--version-script=$(srcdir)/src/adapter/libbyteexpress.map
+src_adapter_libbyteexpress_la_DEPENDENCIES = \
+	src/adapter/libbe_adapter.la src/adapter/libbyteexpress.map
+endif
+
+EXTRA_DIST += src/adapter/libbyteexpress.map

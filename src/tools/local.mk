@@ -39,3 +39,29 @@ src_tools_be_info_SOURCES = src/tools/be_info.cpp
 src_tools_be_info_CPPFLAGS = $(AM_CPPFLAGS) $(VERBS_CPPFLAGS) $(CLI11_CFLAGS)
 src_tools_be_info_LDADD = src/tools/libbe_info.la $(FMT_LIBS) -ldl
 src_tools_be_info_LDFLAGS = $(AM_LDFLAGS) $(UCX_LDFLAGS)
+
+if HAVE_UCX
+bin_PROGRAMS += src/tools/be_perf
+
+src_tools_be_perf_SOURCES = \
+	src/tools/be_perf.cpp \
+	src/tools/perf/client.cpp \
+	src/tools/perf/content.hpp \
+	src/tools/perf/histogram.hpp \
+	src/tools/perf/measure.cpp \
+	src/tools/perf/measure.hpp \
+	src/tools/perf/options.cpp \
+	src/tools/perf/options.hpp \
+	src/tools/perf/process.cpp \
+	src/tools/perf/process.hpp \
+	src/tools/perf/report.cpp \
+	src/tools/perf/report.hpp \
+	src/tools/perf/roles.hpp \
+	src/tools/perf/runtime.hpp \
+	src/tools/perf/server.cpp \
+	src/tools/perf/sizes.cpp \
+	src/tools/perf/sizes.hpp
+src_tools_be_perf_CPPFLAGS = $(AM_CPPFLAGS) $(ADAPTER_CPPFLAGS) $(FMT_CFLAGS) \
+	$(CLI11_CFLAGS) $(JSON_CFLAGS)
+src_tools_be_perf_LDADD = $(ADAPTER_LIBS) $(FMT_LIBS) -lpthread
+endif

@@ -1,1 +1,38 @@
-# Build rules of test/adapter/; included by the top-level Makefile.am.
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Tests of the adapter: its parts alone, and its interface over be and over tcp.
+
+if HAVE_UCX
+adapter_test_cppflags = $(AM_CPPFLAGS) $(ADAPTER_CPPFLAGS) $(UCX_CPPFLAGS) \
+	$(BOOST_TEST_CPPFLAGS)
+
+check_PROGRAMS += test/adapter/parts_test test/adapter/api_test test/adapter/restart_test
+TESTS          += test/adapter/parts_test test/adapter/api.sh test/adapter/symbols.sh
+
+test_adapter_parts_test_CPPFLAGS = $(adapter_test_cppflags)
+test_adapter_parts_test_LDADD    = src/adapter/libbe_adapter.la $(BOOST_TEST_LIBS)
+test_adapter_parts_test_SOURCES  = \
+	test/adapter/body_test.cpp \
+	test/adapter/main.cpp \
+	test/adapter/timer_wheel_test.cpp \
+	test/adapter/wire_test.cpp
+
+# Inside the library, for the clients that break the protocol.
+test_adapter_api_test_CPPFLAGS = $(adapter_test_cppflags)
+test_adapter_api_test_LDADD    = src/adapter/libbe_adapter.la $(BOOST_TEST_LIBS) -lpthread
+test_adapter_api_test_SOURCES  = \
+	test/adapter/call_test.cpp \
+	test/adapter/failure_test.cpp \
+	test/adapter/fixture.hpp \
+	test/adapter/hostile_test.cpp \
+	test/adapter/idle_test.cpp \
+	test/adapter/main.cpp \
+	test/adapter/ps_test.cpp \
+	test/adapter/server_test.cpp
+
+test_adapter_restart_test_CPPFLAGS = $(AM_CPPFLAGS) $(ADAPTER_CPPFLAGS)
+test_adapter_restart_test_LDADD    = $(ADAPTER_LIBS) -lpthread
+test_adapter_restart_test_SOURCES  = test/adapter/fixture.hpp test/adapter/restart_test.cpp
+endif
+
+EXTRA_DIST += test/adapter/api.sh test/adapter/symbols.sh

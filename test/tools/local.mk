@@ -16,3 +16,17 @@ test_tools_info_test_LDADD = src/tools/libbe_info.la $(FMT_LIBS) $(BOOST_TEST_LI
 
 TESTS += test/tools/counts.sh test/tools/limits.sh
 EXTRA_DIST += test/tools/counts.sh test/tools/limits.sh
+
+if HAVE_UCX
+check_PROGRAMS += test/tools/perf_test
+TESTS          += test/tools/perf_test test/tools/perf.sh
+test_tools_perf_test_CPPFLAGS = $(AM_CPPFLAGS) $(BOOST_TEST_CPPFLAGS)
+test_tools_perf_test_LDADD    = $(BOOST_TEST_LIBS)
+test_tools_perf_test_SOURCES  = \
+	src/tools/perf/content.hpp \
+	src/tools/perf/histogram.hpp \
+	src/tools/perf/sizes.cpp \
+	src/tools/perf/sizes.hpp \
+	test/tools/perf_test.cpp
+endif
+EXTRA_DIST += test/tools/perf.sh

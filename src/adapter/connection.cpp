@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "adapter/connection.hpp"
+
+#include "adapter/address.hpp"
+#include "adapter/block_pool.hpp"
+#include "adapter/call_state.hpp"
+#include "adapter/channel_state.hpp"
+#include "adapter/notice.hpp"
+#include "adapter/worker.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace be::adapter {
+
+namespace {
+
+uint64_t microseconds_left(Clock::time_point deadline)
+{
+    if (deadline == Clock::time_point::max()) {
+        return 0; // for ever
+    }
+    const auto left = std::chrono::ceil<std::chrono::microseconds>(deadline -
+                                                                   Clock::now());
+    return static_cast<uint64_t>(std::max<int64_t>(left.count(), 1));
+}
+
+} // namespace
+
+Connection::Connection(std::shared_ptr<ChannelState> channel, size_t address) :
+    Endpoint(channel->worker()),
+    m_channel(std::move(channel)),
+    m_address(address),
+    m_timer(*this, [](Timer &timer) {
+        Connection &self = static_cast<ConnectTimer &>(timer).connection;
+        self.worker().fail(
+                self, "no answer within " +
+                              std::to_string(
+                                      self.m_channel->options().connect_timeout.count()) +
+                              " ms");
+    })
+{
+}
+
+std::string Connection::open()
+{
+    const Address &address = m_channel->address(m_address);
+    ucp_ep_params_t params{};
+
+    params.field_mask       = UCP_EP_PARAM_FIELD_FLAGS | UCP_EP_PARAM_FIELD_SOCK_ADDR;
+    params.flags            = UCP_EP_PARAMS_FLAGS_CLIENT_SERVER;
+    params.sockaddr.addr    = address.get();
+    params.sockaddr.addrlen = address.length;
+    const auto self         = std::static_pointer_cast<Connection>(shared_from_this());
+    std::string why         = worker().connect(self, params);
+    if (why.empty()) {
+        worker().timers.add(m_timer, Clock::now() + m_channel->options().connect_timeout);
+        send_notice(*this, {.kind = wire::Kind::hello});
+    }
+    return why;
+}
+
+void Connection::send(CallState &call)
+{
+    uint32_t slot = 0;
+    if (m_free.empty()) {
+        slot = static_cast<uint32_t>(m_slots.size());
+        m_slots.emplace_back();
+    } else {
+        slot = m_free.back();
+        m_free.pop_back();
+    }
+    const bool bulk    = call.options.priority == Priority::bulk;
+    m_slots[slot].call = &call;
+    m_slots[slot].uses++;
+    m_calls++;
+    m_bulk += bulk;
+    call.id         = (uint64_t{m_slots[slot].uses} << 32) | slot;
+    call.connection = std::static_pointer_cast<Connection>(shared_from_this());
+    call.stage      = Stage::sent;
+    call.reply.attempts++;
+    call.reply.incarnation = m_incarnation;
+    call.out.encode({.kind  = wire::Kind::request,
+                     .flags = bulk ? wire::flag_bulk : uint8_t{0},
+                     .id    = call.id,
+                     .value = microseconds_left(call.deadline),
+                     .text  = call.method});
+    call.sending      = true;
+    call.self_sending = call.self;
+    worker().send(*this, call.out);
+}
+
+void Connection::remove(CallState &call, bool tell)
+{
+    // `call` may hold the last reference
+    const auto keep    = std::move(call.connection);
+    const auto slot    = static_cast<uint32_t>(call.id);
+    m_slots[slot].call = nullptr;
+    m_free.push_back(slot);
+    m_calls--;
+    m_bulk -= call.options.priority == Priority::bulk;
+    if (tell) {
+        send_notice(*this, {.kind = wire::Kind::cancel, .id = call.id});
+    }
+    if (m_draining && (m_calls == 0)) {
+        worker().close(*this);
+    }
+}
+
+CallState *Connection::find(uint64_t id) const noexcept
+{
+    const auto slot = static_cast<uint32_t>(id);
+    if ((slot >= m_slots.size()) || (m_slots[slot].uses != id >> 32)) {
+        return nullptr;
+    }
+    return m_slots[slot].call;
+}
+
+const char *Connection::on_message(Incoming &message)
+{
+    switch (message.header.kind) {
+    case wire::Kind::welcome:
+        return m_ready ? "a second welcome" : on_welcome(message.header);
+    case wire::Kind::response:
+        return m_ready ? on_response(message) : "a response before the welcome";
+    case wire::Kind::goodbye:
+        drain();
+        return nullptr;
+    default:
+        return "a message that only clients send";
+    }
+}
+
+void Connection::drain()
+{
+    if (m_draining) {
+        return;
+    }
+    m_draining = true;
+    m_timer.clear();
+    m_channel->on_draining(*this);
+    if (m_calls == 0) {
+        worker().close(*this);
+    }
+}
+
+const char *Connection::on_welcome(const wire::Header &header)
+{
+    if ((header.value == 0) || (header.code == 0)) {
+        return "a welcome without incarnation or limit";
+    }
+    m_timer.clear();
+    m_ready       = true;
+    m_incarnation = header.value;
+    m_limit       = std::min<size_t>(header.code, m_channel->options().max_in_flight);
+    m_channel->on_ready(*this);
+    return nullptr;
+}
+
+const char *Connection::on_response(Incoming &message)
+{
+    CallState *call = find(message.header.id);
+
+    if (call == nullptr) {
+        return nullptr; // has ended meanwhile: deadline or cancellation
+    }
+    if (call->receiving) {
+        return "a second response to one request";
+    }
+    m_channel->on_answer(*this);
+    const wire::Header &header = message.header;
+    if (header.status == Status::ok) {
+        place_body(*call, message);
+        return nullptr;
+    }
+    call->reply.code = header.code;
+    m_channel->on_refusal(*call, header.status, std::string(header.text));
+    return nullptr;
+}
+
+void Connection::place_body(CallState &call, Incoming &message)
+{
+    const std::span<std::byte> response = call.options.response;
+    const size_t limit                  = response.data() != nullptr ? response.size() :
+                                                                       m_channel->options().max_response;
+    if (message.length > limit) {
+        m_channel->end(call, Status::too_large,
+                       "the call was run, but its response has " +
+                               std::to_string(message.length) + " bytes, at most " +
+                               std::to_string(limit) + " were expected");
+        return;
+    }
+    if (!message.remote && (response.data() == nullptr)) {
+        call.reply.body = worker().keep(message);
+        m_channel->end(call, Status::ok, {});
+        return;
+    }
+    std::byte *to = response.data();
+    if (to != nullptr) {
+        call.reply.body = Body(nullptr, response.first(message.length));
+    } else {
+        auto memory     = pooled(message.length);
+        to              = memory.get();
+        call.reply.body = Body(memory, {memory.get(), message.length});
+    }
+    if (!message.remote) {
+        if (message.length != 0) {
+            std::memcpy(to, message.data, message.length);
+        }
+        m_channel->end(call, Status::ok, {});
+        return;
+    }
+    call.receiving = true;
+    worker().receive(message, to, [keep = call.self](ucs_status_t status) {
+        keep->channel->on_received(*keep, status);
+    });
+}
+
+void Connection::on_failure(const std::string &why)
+{
+    const bool was_ready = std::exchange(m_ready, false);
+    const auto keep      = shared_from_this();
+    m_timer.clear();
+    // Calls leave the table as they are dealt with.
+    for (size_t slot = 0; slot < m_slots.size(); slot++) {
+        if (m_slots[slot].call != nullptr) {
+            m_channel->on_lost(*m_slots[slot].call, why);
+        }
+    }
+    m_channel->on_failed(*this, why, was_ready);
+}
+
+} // namespace be::adapter

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The UCP context of a runtime.
+#pragma once
+
+#include <byteexpress/status.hpp>
+
+#include <string>
+
+#include <ucp/api/ucp.h>
+
+namespace be::adapter {
+
+class Context {
+public:
+    // Throws Error with what UCX says.
+    Context();
+    ~Context();
+    Context(const Context &)            = delete;
+    Context &operator=(const Context &) = delete;
+
+    ucp_context_h handle() const noexcept
+    {
+        return m_context;
+    }
+
+private:
+    ucp_context_h m_context = nullptr;
+};
+
+// Throws Error with `what` and UCX's text unless `status` is UCS_OK.
+void require(ucs_status_t status, const std::string &what);
+
+} // namespace be::adapter

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// One connection as a worker sees it: the base of a channel's and a server's side.
+//
+// All of it belongs to the holder of the worker's lock.
+#pragma once
+
+#include "adapter/wire.hpp"
+
+#include <byteexpress/body.hpp>
+
+#include <memory>
+#include <string>
+
+#include <ucp/api/ucp.h>
+
+namespace be::adapter {
+
+class Worker;
+
+// A message whose header was decoded. The data is in memory, or still with the sender
+// (rendezvous), when Worker::receive() fetches it; a message that is neither taken nor
+// fetched is dropped.
+struct Incoming {
+    wire::Header header;
+    void *data    = nullptr;
+    size_t length = 0; // bytes of the body
+    bool remote   = false; // data is a descriptor for Worker::receive()
+    bool keepable = false; // data may be kept until ucp_am_data_release()
+    bool taken    = false; // set by whoever keeps data or has begun to receive it
+};
+
+// What lives on a worker and has to know when the runtime ends.
+class Resident {
+public:
+    virtual ~Resident() = default;
+
+    // Under the worker's lock. It stays registered until it leaves by itself.
+    virtual void on_stop() = 0;
+};
+
+class Endpoint : public std::enable_shared_from_this<Endpoint> {
+public:
+    explicit Endpoint(Worker &worker) noexcept : m_worker(worker)
+    {
+    }
+    virtual ~Endpoint()                   = default;
+    Endpoint(const Endpoint &)            = delete;
+    Endpoint &operator=(const Endpoint &) = delete;
+
+    // Returns why the message breaks the protocol, which fails the connection, or
+    // nullptr.
+    virtual const char *on_message(Incoming &message) = 0;
+
+    // Once; no message comes any more.
+    virtual void on_failure(const std::string &why) = 0;
+
+    // Once, after a failure and after close(): nothing is under way any more.
+    virtual void on_closed()
+    {
+    }
+
+    Worker &worker() const noexcept
+    {
+        return m_worker;
+    }
+
+    // Null before connecting, and once it has failed or is being closed.
+    ucp_ep_h handle() const noexcept
+    {
+        return m_open ? m_ep : nullptr;
+    }
+
+private:
+    friend class Worker;
+
+    Worker &m_worker;
+    ucp_ep_h m_ep = nullptr;
+    bool m_open   = false;
+};
+
+// A message on its way out. Its owner keeps it alive until `done` was called.
+struct Outgoing {
+    using Done = void (*)(Outgoing &, ucs_status_t);
+
+    explicit Outgoing(Done function) noexcept : done(function)
+    {
+    }
+
+    Done done;
+    size_t header_size = 0;
+    Body body;
+    std::array<std::byte, wire::max_size> header;
+
+    void encode(const wire::Header &values) noexcept
+    {
+        header_size = wire::encode(values, header);
+    }
+};
+
+} // namespace be::adapter

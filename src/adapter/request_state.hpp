@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// One request on the server, from its arrival until its answer is delivered.
+#pragma once
+
+#include "adapter/endpoint.hpp"
+#include "adapter/posted.hpp"
+#include "adapter/timer_wheel.hpp"
+
+#include <byteexpress/server.hpp>
+
+#include <atomic>
+
+namespace be::adapter {
+
+class ServerConnection;
+class ServerState;
+
+struct Method {
+    std::string name;
+    Server::AsyncHandler handler;
+};
+
+class RequestState : public std::enable_shared_from_this<RequestState> {
+public:
+    RequestState(std::shared_ptr<ServerConnection> connection, const Method &method,
+                 uint64_t id, Clock::time_point deadline);
+    ~RequestState();
+    RequestState(const RequestState &)            = delete;
+    RequestState &operator=(const RequestState &) = delete;
+
+    // On the worker's thread, without the lock: the handler, or why not.
+    static void run(std::shared_ptr<RequestState> request);
+
+    // Any thread, once (later answers are dropped). Without the lock.
+    void answer(Status status, const std::string &text, uint32_t code, Body body);
+
+    const std::shared_ptr<ServerConnection> connection;
+    const Method &method; // lives as long as the server
+    const uint64_t id;
+    const Clock::time_point deadline;
+    Body body;
+    std::atomic<bool> canceled = false;
+
+private:
+    struct Answer : Posted, Outgoing {
+        Answer(RequestState &owner, Run run, Done done) :
+            Posted(run), Outgoing(done), request(owner)
+        {
+        }
+        RequestState &request;
+        std::shared_ptr<RequestState> self; // until it is sent
+    };
+
+    void send();
+    void finish() noexcept;
+
+    std::atomic<bool> m_answered = false;
+    std::atomic<bool> m_finished = false;
+    wire::Header m_header;
+    std::string m_text;
+    Answer m_answer;
+};
+
+} // namespace be::adapter

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "adapter/server_connection.hpp"
+
+#include "adapter/block_pool.hpp"
+#include "adapter/notice.hpp"
+#include "adapter/request_state.hpp"
+#include "adapter/server_state.hpp"
+#include "adapter/worker.hpp"
+
+namespace be::adapter {
+
+namespace {
+
+Clock::time_point deadline_of(uint64_t microseconds)
+{
+    // 0: for ever; so is what would not fit into the clock
+    constexpr uint64_t longest =
+            std::chrono::microseconds(std::chrono::years(100)).count();
+    if ((microseconds == 0) || (microseconds > longest)) {
+        return Clock::time_point::max();
+    }
+    return Clock::now() + std::chrono::microseconds(microseconds);
+}
+
+} // namespace
+
+ServerConnection::ServerConnection(Worker &owner, std::shared_ptr<ServerState> server) :
+    Endpoint(owner), m_server(std::move(server))
+{
+}
+
+const char *ServerConnection::on_message(Incoming &message)
+{
+    if (message.header.kind == wire::Kind::hello) {
+        return on_hello();
+    }
+    if (!m_greeted) {
+        return "no hello before the first request";
+    }
+    switch (message.header.kind) {
+    case wire::Kind::request:
+        return on_request(message);
+    case wire::Kind::cancel: {
+        const auto at = m_requests.find(message.header.id);
+        if (at != m_requests.end()) { // else it has been answered meanwhile
+            at->second->canceled.store(true, std::memory_order_relaxed);
+        }
+        return nullptr;
+    }
+    default:
+        return "a message that only servers send";
+    }
+}
+
+const char *ServerConnection::on_hello()
+{
+    if (m_greeted) {
+        return "a second hello";
+    }
+    m_greeted = true;
+    const size_t window =
+            std::min<size_t>(m_server->options().max_requests_per_connection, UINT32_MAX);
+    send_notice(*this, {.kind  = wire::Kind::welcome,
+                        .value = m_server->incarnation(),
+                        .code  = static_cast<uint32_t>(window)});
+    return nullptr;
+}
+
+void ServerConnection::refuse(uint64_t id, Status status, const std::string &text)
+{
+    if (status == Status::overloaded) {
+        m_server->counters.overloaded.fetch_add(1, std::memory_order_relaxed);
+    }
+    send_notice(*this,
+                {.kind = wire::Kind::response, .status = status, .id = id, .text = text});
+}
+
+const char *ServerConnection::on_request(Incoming &message)
+{
+    const wire::Header &header   = message.header;
+    const ServerOptions &options = m_server->options();
+
+    if (header.text.empty() || (header.text.size() > wire::max_name)) {
+        return "a name of a method that is empty or too long";
+    }
+    if (m_requests.contains(header.id)) {
+        return "a request with the number of one that is under way";
+    }
+    // Whatever is refused below has cost nothing but its header: a large body is still
+    // with the client.
+    if (m_requests.size() >= options.max_requests_per_connection) {
+        refuse(header.id, Status::overloaded,
+               "max_requests_per_connection of " +
+                       std::to_string(options.max_requests_per_connection) + " reached");
+        return nullptr;
+    }
+    const Method *method = m_server->find(header.text);
+    if (method == nullptr) {
+        refuse(header.id, Status::no_such_method,
+               "no method '" + std::string(header.text) + "'");
+        return nullptr;
+    }
+    if (message.length > options.max_body) {
+        refuse(header.id, Status::too_large,
+               "a body of " + std::to_string(message.length) +
+                       " bytes; the server takes at most " +
+                       std::to_string(options.max_body));
+        return nullptr;
+    }
+    const Status admitted = m_server->admit();
+    if (admitted != Status::ok) {
+        refuse(header.id, admitted,
+               (admitted == Status::draining) ?
+                       "the server is draining" :
+                       "max_requests of " + std::to_string(options.max_requests) +
+                               " reached");
+        return nullptr;
+    }
+    accept(message,
+           std::make_shared<RequestState>(std::static_pointer_cast<ServerConnection>(
+                                                  shared_from_this()),
+                                          *method, header.id, deadline_of(header.value)));
+    return nullptr;
+}
+
+void ServerConnection::accept(Incoming &message,
+                              const std::shared_ptr<RequestState> &request)
+{
+    const bool bulk = (message.header.flags & wire::flag_bulk) != 0;
+
+    m_requests.emplace(request->id, request);
+    if (!message.remote) {
+        request->body = worker().keep(message);
+        worker().arrived(request, bulk);
+        return;
+    }
+    auto memory   = pooled(message.length);
+    request->body = Body(memory, {memory.get(), message.length});
+    worker().receive(message, memory.get(), [request, bulk](ucs_status_t status) {
+        if (status == UCS_OK) {
+            request->connection->worker().arrived(request, bulk);
+        } else {
+            // The connection is about to fail; nothing was run.
+            request->connection->forget(*request);
+        }
+    });
+}
+
+bool ServerConnection::forget(RequestState &request)
+{
+    const bool known = m_requests.erase(request.id) != 0;
+    return known && !request.canceled.load(std::memory_order_relaxed);
+}
+
+void ServerConnection::on_failure(const std::string &)
+{
+    for (const auto &[id, request] : m_requests) {
+        request->canceled.store(true, std::memory_order_relaxed);
+    }
+    m_requests.clear();
+}
+
+void ServerConnection::on_closed()
+{
+    m_server->closed(*this);
+}
+
+} // namespace be::adapter

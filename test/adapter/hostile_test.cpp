@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// A client that speaks UCP but not the protocol: it loses its connection, others notice
+// nothing.
+#include "fixture.hpp"
+
+#include "adapter/address.hpp"
+#include "adapter/context.hpp"
+#include "adapter/wire.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <random>
+
+namespace be::test {
+
+namespace {
+
+using adapter::wire::Header;
+using adapter::wire::Kind;
+
+// One connection, by hand.
+class RawClient {
+public:
+    explicit RawClient(const std::string &to)
+    {
+        ucp_worker_params_t params{};
+        adapter::require(ucp_worker_create(m_context.handle(), &params, &m_worker),
+                         "worker");
+        // answers are dropped; without a handler UCX 1.13 over TCP crashes on them
+        ucp_am_handler_param_t handler{};
+        handler.field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID |
+                             UCP_AM_HANDLER_PARAM_FIELD_CB;
+        handler.id = adapter::wire::active_message;
+        handler.cb = [](void *, const void *, size_t, void *, size_t,
+                        const ucp_am_recv_param_t *) { return UCS_OK; };
+        adapter::require(ucp_worker_set_am_recv_handler(m_worker, &handler), "handler");
+
+        const adapter::Address address = adapter::parse_address(to, "test");
+        ucp_ep_params_t ep{};
+        ep.field_mask = UCP_EP_PARAM_FIELD_FLAGS | UCP_EP_PARAM_FIELD_SOCK_ADDR |
+                        UCP_EP_PARAM_FIELD_ERR_HANDLER |
+                        UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE;
+        ep.flags           = UCP_EP_PARAMS_FLAGS_CLIENT_SERVER;
+        ep.err_mode        = UCP_ERR_HANDLING_MODE_PEER;
+        ep.err_handler.arg = this;
+        ep.err_handler.cb  = [](void *arg, ucp_ep_h, ucs_status_t) {
+            static_cast<RawClient *>(arg)->m_cut_off = true;
+        };
+        ep.sockaddr.addr    = address.get();
+        ep.sockaddr.addrlen = address.length;
+        adapter::require(ucp_ep_create(m_worker, &ep, &m_ep), "endpoint");
+    }
+
+    ~RawClient()
+    {
+        ucp_request_param_t param{};
+        param.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
+        param.flags        = UCP_EP_CLOSE_FLAG_FORCE;
+        finish(ucp_ep_close_nbx(m_ep, &param));
+        ucp_worker_destroy(m_worker);
+    }
+
+    void send(std::span<const std::byte> header, std::span<const std::byte> body = {})
+    {
+        ucp_request_param_t param{};
+        param.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
+        param.flags        = UCP_AM_SEND_FLAG_REPLY;
+        finish(ucp_am_send_nbx(m_ep, adapter::wire::active_message, header.data(),
+                               header.size(), body.data(), body.size(), &param));
+    }
+
+    void send(const Header &header, std::span<const std::byte> body = {})
+    {
+        std::array<std::byte, adapter::wire::max_size> bytes;
+        const size_t size = adapter::wire::encode(header, bytes);
+        send(std::span(bytes).first(size), body);
+    }
+
+    bool wait_until_cut_off()
+    {
+        const auto late = std::chrono::steady_clock::now() + patience;
+        while (!m_cut_off && (std::chrono::steady_clock::now() < late)) {
+            ucp_worker_progress(m_worker);
+        }
+        return m_cut_off;
+    }
+
+private:
+    void finish(void *request)
+    {
+        if (UCS_PTR_IS_PTR(request)) {
+            while (ucp_request_check_status(request) == UCS_INPROGRESS) {
+                ucp_worker_progress(m_worker);
+            }
+            ucp_request_free(request);
+        }
+    }
+
+    adapter::Context m_context;
+    ucp_worker_h m_worker = nullptr;
+    ucp_ep_h m_ep         = nullptr;
+    bool m_cut_off        = false;
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(hostile)
+
+BOOST_AUTO_TEST_CASE(whoever_breaks_the_protocol_is_cut_off)
+{
+    EchoServer server;
+    std::vector<Responder> held;
+    server.server.add_async("hold", [&](Request, Responder responder) {
+        held.push_back(std::move(responder)); // on the only thread
+    });
+    Runtime runtime;
+    const std::string address = server.start();
+    Channel channel(runtime, channel_to({address}));
+    BOOST_TEST(channel.call("echo", Body::copy("before")).ok());
+    const Header hello{.kind = Kind::hello};
+    const std::string long_name(300, 'n');
+    const auto bytes = pattern(100, 1);
+
+    const std::vector<std::pair<const char *, std::function<void(RawClient &)>>> attacks = {
+            {"noise", [&](RawClient &c) { c.send(std::span(bytes)); }},
+            {"empty header", [&](RawClient &c) { c.send(std::span<const std::byte>()); }},
+            {"request before hello",
+             [&](RawClient &c) {
+                 c.send({.kind = Kind::request, .id = 1, .text = "echo"});
+             }},
+            {"two hellos",
+             [&](RawClient &c) {
+                 c.send(hello);
+                 c.send(hello);
+             }},
+            {"a server's message",
+             [&](RawClient &c) {
+                 c.send(hello);
+                 c.send({.kind = Kind::response, .id = 1});
+             }},
+            {"no name",
+             [&](RawClient &c) {
+                 c.send(hello);
+                 c.send({.kind = Kind::request, .id = 1});
+             }},
+            {"long name",
+             [&](RawClient &c) {
+                 c.send(hello);
+                 c.send({.kind = Kind::request, .id = 1, .text = long_name});
+             }},
+            {"same number twice",
+             [&](RawClient &c) {
+                 c.send(hello);
+                 c.send({.kind = Kind::request, .id = 1, .text = "hold"});
+                 c.send({.kind = Kind::request, .id = 1, .text = "hold"});
+             }},
+    };
+    for (const auto &[what, attack] : attacks) {
+        BOOST_TEST_CONTEXT(what)
+        {
+            RawClient client(address);
+            attack(client);
+            BOOST_TEST(client.wait_until_cut_off());
+        }
+    }
+    BOOST_TEST(server.runtime.stats().violations == attacks.size());
+    BOOST_TEST(channel.call("echo", Body::copy("after")).ok());
+    BOOST_TEST(channel.stats().connects == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(a_cancel_for_nothing_is_ignored)
+{
+    EchoServer server;
+    Runtime runtime;
+    const std::string address = server.start();
+    RawClient client(address);
+    client.send({.kind = Kind::hello});
+    client.send({.kind = Kind::cancel, .id = 77});
+    client.send({.kind  = Kind::request,
+                 .id    = UINT64_MAX,
+                 .value = UINT64_MAX,
+                 .text  = "echo"});
+    Channel channel(runtime, channel_to({address}));
+    while (server.server.stats().requests == 0) {
+        BOOST_REQUIRE(channel.call("nothing", {}).status == Status::no_such_method);
+    }
+    BOOST_TEST(server.runtime.stats().violations == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(a_client_that_goes_away_leaves_nothing_behind)
+{
+    EchoServer server;
+    std::vector<std::pair<Request, Responder>> held;
+    std::mutex mutex;
+    server.server.add_async("hold", [&](Request request, Responder responder) {
+        std::lock_guard lock(mutex);
+        held.emplace_back(std::move(request), std::move(responder));
+    });
+    const std::string address = server.start();
+    const auto bytes          = pattern(1000000, 1);
+    {
+        RawClient client(address);
+        client.send({.kind = Kind::hello});
+        for (uint64_t i = 1; i <= 5; i++) {
+            client.send({.kind = Kind::request, .id = i, .text = "hold"}, bytes);
+        }
+    }
+    Runtime runtime;
+    Channel channel(runtime, channel_to({address}));
+    do {
+        BOOST_REQUIRE(channel.call("echo", {}).ok());
+    } while (server.server.stats().connections != 1);
+    std::unique_lock lock(mutex);
+    for (auto &[request, responder] : held) {
+        BOOST_TEST(request.canceled());
+        responder.reply(Body::copy("for nobody"));
+    }
+    held.clear();
+    lock.unlock();
+    BOOST_TEST(channel.call("echo", {}).ok());
+    BOOST_TEST(server.server.stats().active == 0u);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace be::test

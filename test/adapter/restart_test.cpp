@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// restart_test [COUNT]: a server process is killed or drained, and started again at the same
+// address, COUNT times under load. Every call ends; one that succeeded was run once, one
+// whose outcome is unknown at most once, and nothing else is run.
+//
+// restart_test --serve ADDRESS FILE: that server. Writes the number of each request it runs
+// to FILE, its address to stdout, and drains on SIGTERM.
+#include "fixture.hpp"
+
+#include <csignal>
+#include <fstream>
+#include <iostream>
+#include <map>
+#include <thread>
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+namespace {
+
+using namespace be;
+using namespace be::test;
+
+int serve(const std::string &address, const char *file)
+{
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGTERM);
+    pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+
+    const int log = open(file, O_WRONLY | O_APPEND | O_CREAT, 0600);
+    Runtime runtime;
+    Server server(runtime, ServerOptions{.address = address});
+    server.add("run", [log](const Request &request) {
+        if (write(log, request.body().bytes().data(), sizeof(uint64_t)) !=
+            sizeof(uint64_t)) {
+            throw std::runtime_error("cannot write");
+        }
+        return request.body();
+    });
+    server.start();
+    std::cout << server.address() << std::endl;
+    int signal = 0;
+    sigwait(&signals, &signal);
+    return server.drain(std::chrono::seconds(10)) ? 0 : 1;
+}
+
+struct ServerProcess {
+    ServerProcess(const std::string &address, const std::string &file)
+    {
+        std::string serve_at = address;
+        std::string log      = file;
+        std::string program  = "/proc/self/exe";
+        std::string option   = "--serve";
+        char *arguments[] = {program.data(), option.data(), serve_at.data(), log.data(),
+                             nullptr};
+        int fds[2];
+        posix_spawn_file_actions_t actions;
+        if (pipe2(fds, O_CLOEXEC) != 0) {
+            throw std::runtime_error("pipe");
+        }
+        posix_spawn_file_actions_init(&actions);
+        posix_spawn_file_actions_adddup2(&actions, fds[1], STDOUT_FILENO);
+        if (posix_spawn(&pid, program.c_str(), &actions, nullptr, arguments, environ) !=
+            0) {
+            throw std::runtime_error("spawn");
+        }
+        posix_spawn_file_actions_destroy(&actions);
+        close(fds[1]);
+        char c = 0;
+        while ((read(fds[0], &c, 1) == 1) && (c != '\n')) {
+            listens_at += c;
+        }
+        close(fds[0]);
+        if (listens_at.empty()) {
+            throw std::runtime_error("the server did not start at " + address);
+        }
+    }
+
+    // True when it ended as it should.
+    bool end(int signal)
+    {
+        int status = 0;
+        kill(pid, signal);
+        waitpid(std::exchange(pid, 0), &status, 0);
+        return (signal == SIGKILL) || (WIFEXITED(status) && (WEXITSTATUS(status) == 0));
+    }
+
+    ~ServerProcess()
+    {
+        if (pid != 0) {
+            end(SIGKILL);
+        }
+    }
+
+    pid_t pid = 0;
+    std::string listens_at;
+};
+
+struct Load {
+    static constexpr unsigned clients = 3;
+
+    explicit Load(std::string to) : address(std::move(to))
+    {
+        for (unsigned c = 0; c < clients; c++) {
+            threads.emplace_back([this, c] { run(c); });
+        }
+    }
+
+    void run(unsigned client)
+    {
+        Channel channel(runtime, channel_to({address}));
+        CallOptions options;
+        options.max_attempts = 100000;
+        options.timeout      = patience;
+        for (uint64_t i = 0; !stop; i++) {
+            const uint64_t number = i * clients + client;
+            const Reply reply     = channel.call(
+                        "run", Body::copy(std::as_bytes(std::span(&number, 1))), options);
+            ended[client][number] = reply.status;
+            good += reply.ok();
+        }
+    }
+
+    void finish()
+    {
+        stop = true;
+        for (std::thread &thread : threads) {
+            thread.join();
+        }
+    }
+
+    Runtime runtime;
+    const std::string address;
+    std::atomic<bool> stop     = false;
+    std::atomic<uint64_t> good = 0;
+    std::map<uint64_t, Status> ended[clients];
+    std::vector<std::thread> threads;
+};
+
+unsigned check(const Load &load, const std::string &file)
+{
+    std::map<uint64_t, unsigned> runs;
+    std::ifstream log(file, std::ios::binary);
+    uint64_t number = 0;
+    unsigned bad = 0, lost = 0;
+
+    while (log.read(reinterpret_cast<char *>(&number), sizeof(number))) {
+        runs[number]++;
+    }
+    for (const auto &of_client : load.ended) {
+        for (const auto &[which, status] : of_client) {
+            const unsigned count = runs[which];
+            lost += status == Status::connection_lost;
+            if ((count > 1) || ((status == Status::ok) && (count != 1)) ||
+                ((status != Status::ok) && (status != Status::connection_lost))) {
+                std::cout << "call " << which << ": " << to_string(status) << ", run "
+                          << count << " times\n";
+                bad++;
+            }
+        }
+    }
+    std::cout << load.good << " calls succeeded, " << lost << " are unknown, " << bad
+              << " are wrong\n";
+    return bad;
+}
+
+int drive(unsigned restarts)
+{
+    const std::string file = std::string(getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp") +
+                             "/be-restart." + std::to_string(getpid());
+    auto server               = std::make_unique<ServerProcess>("127.0.0.1:0", file);
+    const std::string address = server->listens_at;
+    Load load(address);
+    bool well = true;
+
+    for (unsigned restart = 0; well && (restart < restarts); restart++) {
+        const uint64_t before = load.good;
+        const auto late       = std::chrono::steady_clock::now() + patience;
+        while (load.good < before + 20) {
+            if (std::chrono::steady_clock::now() > late) {
+                std::cout << "no progress after restart " << restart << "\n";
+                well = false;
+                break;
+            }
+            std::this_thread::yield();
+        }
+        const int signal = (restart % 2 == 0) ? SIGTERM : SIGKILL;
+        if (!server->end(signal)) {
+            std::cout << "a server did not drain in order\n";
+            well = false;
+        }
+        server = std::make_unique<ServerProcess>(address, file);
+    }
+    load.finish();
+    well = (check(load, file) == 0) && well;
+    unlink(file.c_str());
+    return well ? 0 : 1;
+}
+
+} // namespace
+
+int main(int argc, char **argv)
+{
+    try {
+        if ((argc == 4) && (std::string(argv[1]) == "--serve")) {
+            return serve(argv[2], argv[3]);
+        }
+        return drive((argc > 1) ? static_cast<unsigned>(std::stoul(argv[1])) : 20);
+    } catch (const std::exception &error) {
+        std::cerr << "restart_test: " << error.what() << "\n";
+        return 1;
+    }
+}
