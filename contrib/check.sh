@@ -11,6 +11,8 @@
 #   rxe       the transport between two soft-RoCE devices in a guest kernel
 #   install   what `make install` installs, run from where it was installed
 #   dist      make distcheck
+# and, only where it is named:
+#   races     the software device and its tests, built by clang with ThreadSanitizer
 #
 # The last line is "N passed, M failed, K skipped"; the exit status says whether M is 0.
 # Logs are in build/logs/. With CI=true nothing may be skipped for want of a tool.
@@ -23,10 +25,10 @@ stages=setup,lint,check,sanitize,rxe,install,dist
 case "${1:-} $#" in
     " 0") chosen=$stages ;;
     "--only 2") chosen=$2 ;;
-    *) die "usage: check.sh [--only STAGE[,STAGE...]], stages: $stages" ;;
+    *) die "usage: check.sh [--only STAGE[,STAGE...]], stages: $stages,races" ;;
 esac
 for stage in ${chosen//,/ }; do
-    [[ ,$stages, == *,$stage,* ]] || die "unknown stage '$stage', there are $stages"
+    [[ ,$stages,races, == *,$stage,* ]] || die "unknown stage '$stage', there are $stages,races"
 done
 
 passed=0 failed=0 skipped=0
@@ -104,20 +106,46 @@ stage_check() {
     suite tests "$build" 2400
 }
 
+# configure_sanitized TREE SANITIZER...
 configure_sanitized() {
-    mkdir -p "$build/sanitizers"
-    cd "$build/sanitizers"
+    local tree=$1
+    shift
+    mkdir -p "$tree"
+    cd "$tree"
     # clang: a second opinion on the code, and it brings libFuzzer
     [ -x config.status ] || "$top/configure" CC=clang CXX=clang++ \
-        --enable-asan --enable-ubsan --enable-debug --enable-werror
+        "${@/#/--enable-}" --enable-debug --enable-werror
+}
+
+# kill_some NAME TREE: processes that are killed at work, on the device of that tree.
+kill_some() {
+    local domain=check-$$
+    step "$1" env SOFTRDMA_DOMAIN="$domain" SOFTRDMA_LIBRARY="$2/src/softrdma/.libs/libsoftrdma.so" \
+        timeout -k 10 300 "$2/test/verbs/crash/crash_test" --kills 20 || true
+    rm -f /dev/shm/softrdma*-"$domain"
 }
 
 stage_sanitize() {
     local tree=$build/sanitizers
-    step sanitizers-configure configure_sanitized || return 0
+    step sanitizers-configure configure_sanitized "$tree" asan ubsan || return 0
     step sanitizers-build make -C "$tree" "$jobs" check TESTS= || return 0
     # Scripts start UCX's and MPI's own programs, which have no sanitizer.
     suite sanitizers "$tree" 1200 "$(make -s -C "$tree" print-tests FILTER_OUT='%.sh')"
+    kill_some sanitizers-kills "$tree"
+}
+
+stage_races() {
+    local tree=$build/races
+    step races-configure configure_sanitized "$tree" tsan || return 0
+    step races-build make -C "$tree" "$jobs" src/softrdma/libsoftrdma.la \
+        test/verbs/softrdma_test test/verbs/crash/crash_test || return 0
+    # Tests fork: what runs on in the child is the test's, not a thread of the parent.
+    export TSAN_OPTIONS=die_after_fork=0:atexit_sleep_ms=0
+    step races-device env SOFTRDMA_LIBRARY="$tree/src/softrdma/.libs/libsoftrdma.so" \
+        SOFTRDMA_DOMAIN="races-$$" timeout -k 10 600 "$tree/test/verbs/softrdma_test" || true
+    rm -f /dev/shm/softrdma*-"races-$$"
+    kill_some races-kills "$tree"
+    unset TSAN_OPTIONS
 }
 
 stage_rxe() { counted rxe 1400 test/rxe/run.sh; }
