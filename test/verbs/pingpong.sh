@@ -45,6 +45,10 @@ pair ibv_ud_pingpong -e
 pair ibv_ud_pingpong -g 0
 pair ibv_ud_pingpong -g 1 -s 1
 pair ibv_ud_pingpong -s 2048
+for link in ib eth; do
+    SOFTRDMA_LINK=$link SOFTRDMA_DEVICES=2 pair ibv_rc_pingpong -d softrdma1 -g 1
+    SOFTRDMA_LINK=$link SOFTRDMA_DEVICES=2 pair ibv_ud_pingpong -d softrdma1 -g 0 -e
+done
 for kind in rc uc srq ud; do
     SOFTRDMA_LINK=eth pair "ibv_${kind}_pingpong" -g 0
     SOFTRDMA_LINK=eth pair "ibv_${kind}_pingpong" -g 1 -e

@@ -42,8 +42,8 @@ pair ibv_rc_pingpong -s 65536 -n 200
 if said_once; then be_pass "the reason is said once"; else be_fail "the reason is said once" "$BE_TMP"/*.log; fi
 for kind in uc srq; do pair "ibv_${kind}_pingpong" -s 65536 -n 200 -e; done
 pair ibv_ud_pingpong -s 2048 -n 200
-pair ib_send_bw -a -n 20
-pair ib_write_bw -a -n 20
+pair ib_send_bw -s 1000001 -n 50
+pair ib_write_bw -s 65536 -n 100
 pair ib_write_lat -s 8 -n 200
 pair ib_read_bw -s 1048576 -n 50 -b
 pair ib_atomic_bw -A FETCH_AND_ADD -n 200 -q 4
