@@ -142,7 +142,7 @@ BOOST_AUTO_TEST_CASE(never_a_stale_byte)
     }
 
     Place source(16 * page), sink(16 * page);
-    const int count = rounds(1500);
+    const int count = rounds(600);
     for (int round = 0; round < count; ++round) {
         const size_t length = (1 + static_cast<size_t>(round) % 16) * page;
         uint8_t *from = source.renew(), *to = sink.renew();
