@@ -82,8 +82,8 @@ be_status_t be_mem_register(be_md_t *md, void *address, size_t length, unsigned 
                             int quiet, be_mem_t *mem)
 {
     int error   = 0;
-    auto region = be::verbs::MemoryRegion::attempt(device(md).pd(), address, length,
-                                                   verbs_access(access), &error);
+    auto region = device(md).register_memory(address, length, verbs_access(access),
+                                             &error);
     if (!region) {
         if (!quiet) {
             log(BE_LOG_ERROR, "{}: registering {} bytes at {} failed: {}{}",

@@ -2,6 +2,8 @@
 
 #include "engine/device.hpp"
 
+#include "engine/log.hpp"
+
 #include <fmt/format.h>
 
 #include <memory>
@@ -10,39 +12,41 @@
 namespace be::engine {
 namespace {
 
-const verbs::Table &table_of(const std::string &device, verbs::SoftMode mode)
+verbs::PortReport find(const std::string &device, verbs::SoftMode mode)
 {
     const verbs::Discovery found = verbs::discover(mode);
     for (const verbs::PortReport &port : found.ports) {
         if (port.device == device) {
-            std::string why;
-            const verbs::Table *table = port.soft ? verbs::soft(&why) :
-                                                    verbs::hardware(&why);
-            if (table == nullptr) {
-                throw std::runtime_error(why);
-            }
-            return *table;
+            return port;
         }
     }
     throw std::runtime_error(
             fmt::format("no RDMA device is called \"{}\": {}", device, found.reason));
 }
 
-memory::Registrar registrar(const verbs::ProtectionDomain &pd, unsigned access)
+const verbs::Table &table_of(const verbs::PortReport &port)
 {
-    return {.add =
-                    [&pd, access](void *address, std::size_t length) {
-                        auto region = std::make_unique<verbs::MemoryRegion>(pd, address,
-                                                                            length,
-                                                                            access);
-                        const std::uint32_t lkey = region->lkey();
-                        const std::uint32_t rkey = region->rkey();
-                        return memory::Registration{lkey, rkey, region.release()};
-                    },
-            .remove =
-                    [](const memory::Registration &registration) {
-                        delete static_cast<verbs::MemoryRegion *>(registration.handle);
-                    }};
+    std::string why;
+    const verbs::Table *table = port.soft ? verbs::soft(&why) : verbs::hardware(&why);
+    if (table == nullptr) {
+        throw std::runtime_error(why);
+    }
+    return *table;
+}
+
+// Near the device. `ahead`: the next region is mapped before the last one is used up.
+memory::ArenaConfig arena_config(const verbs::PortReport &port, bool ahead)
+{
+    memory::ArenaConfig config;
+    config.ahead            = ahead;
+    config.region.numa_node = port.numa_node;
+    config.notice           = [device = port.device](const std::string &what) {
+        static std::atomic_flag said;
+        if (!said.test_and_set()) {
+            log(BE_LOG_INFO, "{}: buffers are not all they could be: {}", device, what);
+        }
+    };
+    return config;
 }
 
 } // namespace
@@ -60,13 +64,36 @@ verbs::SoftMode to_verbs(be_soft_mode_t mode) noexcept
     return verbs::SoftMode::automatic;
 }
 
-Device::Device(const std::string &name, verbs::SoftMode mode) :
-    m_context(table_of(name, mode), name),
-    m_pd(m_context),
-    m_local({}, registrar(m_pd, IBV_ACCESS_LOCAL_WRITE)),
-    m_remote({}, registrar(m_pd, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
-                                         IBV_ACCESS_REMOTE_READ))
+Device::Device(const std::string &name, verbs::SoftMode mode) : Device(find(name, mode))
 {
+}
+
+Device::Device(const verbs::PortReport &port) :
+    m_context(table_of(port), port.device),
+    m_pd(m_context),
+    m_local(arena_config(port, true), registrar(IBV_ACCESS_LOCAL_WRITE)),
+    m_remote(arena_config(port, false),
+             registrar(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
+                       IBV_ACCESS_REMOTE_READ))
+{
+}
+
+memory::Registrar Device::registrar(unsigned access)
+{
+    return {.add =
+                    [this, access](void *address, std::size_t length) {
+                        m_registrations.fetch_add(1, std::memory_order_relaxed);
+                        auto region = std::make_unique<verbs::MemoryRegion>(m_pd, address,
+                                                                            length,
+                                                                            access);
+                        const std::uint32_t lkey = region->lkey();
+                        const std::uint32_t rkey = region->rkey();
+                        return memory::Registration{lkey, rkey, region.release()};
+                    },
+            .remove =
+                    [](const memory::Registration &registration) {
+                        delete static_cast<verbs::MemoryRegion *>(registration.handle);
+                    }};
 }
 
 } // namespace be::engine

@@ -10,6 +10,8 @@
 #include "verbs/discovery.hpp"
 #include "verbs/protection_domain.hpp"
 
+#include <atomic>
+#include <cstdint>
 #include <string>
 
 namespace be::engine {
@@ -43,9 +45,28 @@ public:
         return m_remote;
     }
 
+    // Registers user memory; as MemoryRegion::attempt().
+    verbs::MemoryRegion register_memory(void *address, std::size_t length,
+                                        unsigned access, int *error) noexcept
+    {
+        m_registrations.fetch_add(1, std::memory_order_relaxed);
+        return verbs::MemoryRegion::attempt(m_pd, address, length, access, error);
+    }
+
+    // Calls of ibv_reg_mr so far, for arenas and for user memory.
+    std::uint64_t registrations() const noexcept
+    {
+        return m_registrations.load(std::memory_order_relaxed);
+    }
+
 private:
+    explicit Device(const verbs::PortReport &port);
+
+    memory::Registrar registrar(unsigned access);
+
     verbs::Context m_context;
     verbs::ProtectionDomain m_pd;
+    std::atomic<std::uint64_t> m_registrations{0};
     memory::Arena m_local;
     memory::Arena m_remote;
 };

@@ -127,6 +127,10 @@ void Fabric::metrics(be_metric_func_t func, void *arg) const
     say("memory_registrations", "count", "arena regions registered with the device",
         local.registrations + remote.registrations);
 
+    say("registrations", "count",
+        "registrations with the device since it was opened, of arenas and of user memory",
+        m_device->registrations());
+
     say("control_connections", "count", "side-channel connections of the process now",
         control.connections);
     say("control_rejected", "count",

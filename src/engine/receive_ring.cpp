@@ -92,6 +92,8 @@ unsigned ReceiveRing::post(int *error) noexcept
             break;
         }
     }
+    // The first ones were worth waiting for.
+    m_pool.grow_elsewhere();
     return total;
 }
 

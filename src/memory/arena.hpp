@@ -29,6 +29,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -43,6 +44,9 @@ struct ArenaConfig {
     size_t cap           = SIZE_MAX; // bytes mapped, at most
     bool ahead           = false; // map before the last quarter of a region is used
     RegionOptions region = {};
+    // Hears once what the first region that got less than was wished for said. From any
+    // thread, without a lock of the arena.
+    std::function<void(const std::string &note)> notice = {};
 };
 
 struct Block {

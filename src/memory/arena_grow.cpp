@@ -85,12 +85,18 @@ bool Arena::Impl::grow(Lock &lock, size_t length, std::string &why, ArenaRegion 
     const size_t wish     = std::max(need, std::min(next_step, room));
     const uint32_t number = next_number++;
 
+    const bool may_notice = !noticed && config.notice;
+
     growing = getpid();
     lock.unlock();
     std::unique_ptr<ArenaRegion> made;
     std::exception_ptr failure;
     try {
         made = map_region(need, wish, dedicated, number, why);
+        if (may_notice && (made != nullptr) && !made->memory().note().empty()) {
+            config.notice(made->memory().note());
+            noticed = true; // only who grows looks at it
+        }
     } catch (...) {
         failure = std::current_exception();
     }

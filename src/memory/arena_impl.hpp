@@ -37,6 +37,7 @@ struct Arena::Impl final : Grower::Job {
     std::condition_variable_any grown;
     pid_t growing     = 0; // the process a thread of which maps a region now; 0: none
     bool ahead_failed = false; // until memory comes back, or a region could be had
+    bool noticed      = false;
     size_t wanted     = 0; // bytes that somebody did not wait for
 
     // All below: with the mutex held.

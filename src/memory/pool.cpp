@@ -73,7 +73,7 @@ BufferPool::~BufferPool()
     }
 }
 
-bool BufferPool::grow()
+bool BufferPool::grow(Growth growth)
 {
     if (m_size >= m_config.cap) {
         m_last_error = "the pool's limit of " + std::to_string(m_config.cap) +
@@ -81,7 +81,7 @@ bool BufferPool::grow()
         return false;
     }
 
-    const Block block = m_arena.allocate(m_chunk_length, m_slot, &m_last_error);
+    const Block block = m_arena.allocate(m_chunk_length, m_slot, &m_last_error, growth);
     if (!block) {
         ++m_stats.failures;
         return false;
@@ -128,7 +128,7 @@ bool BufferPool::grow_for_get()
         return false;
     }
 
-    if (grow()) {
+    if (grow(m_growth)) {
         m_retry_pause = 0;
         return true;
     }
@@ -149,7 +149,7 @@ Buffer BufferPool::at(uint32_t index) const noexcept
 bool BufferPool::reserve(uint32_t count)
 {
     while (m_size < count) {
-        if (!grow()) {
+        if (!grow(Growth::now)) {
             return false;
         }
     }

@@ -107,6 +107,13 @@ public:
         return find(address).lkey;
     }
 
+    // From now on get() only takes what the arena has mapped, and has it map more
+    // elsewhere: it returns nothing meanwhile.
+    void grow_elsewhere() noexcept
+    {
+        m_growth = Growth::elsewhere;
+    }
+
     // `index` < size().
     Buffer at(uint32_t index) const noexcept;
 
@@ -159,7 +166,7 @@ private:
                 number * m_per_chunk + static_cast<uint32_t>(i)};
     }
 
-    bool grow();
+    bool grow(Growth growth);
     bool grow_for_get();
     void add_chunk(const Block &block);
 
@@ -180,6 +187,7 @@ private:
 
     Arena &m_arena;
     PoolConfig m_config;
+    Growth m_growth = Growth::now; // of get()
     size_t m_stride; // bytes from one buffer to the next
     size_t m_lead; // bytes in front of a chunk's first buffer
     size_t m_slot; // bytes: alignment of chunks, which are multiples of it

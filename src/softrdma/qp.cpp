@@ -9,6 +9,8 @@
 #include "qp_builder.h"
 #include "srq.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -60,7 +62,12 @@ queue_pair::queue_pair(process &owner_, ibv_pd *pd, uint32_t index_) :
 {
 }
 
-queue_pair::~queue_pair() = default;
+queue_pair::~queue_pair()
+{
+    if (m_ring != nullptr) {
+        munmap(m_ring, m_init.cap.max_send_wr * sizeof(stored_request));
+    }
+}
 
 queue_pair *queue_pair::create(device_context &context, ibv_pd *pd,
                                ibv_qp_init_attr &attr, uint64_t operations)

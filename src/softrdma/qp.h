@@ -167,9 +167,9 @@ private:
     bool m_draining       = false; // in SQD, with a request that had begun
     bool m_notify_drained = false;
 
-    // Room for max_send_wr requests, by sequence number; none before the first is posted. Raw: each begins
-    // its life in store(), so that only those that had to wait cost memory.
-    std::unique_ptr<std::byte[]> m_ring;
+    // Room for max_send_wr requests, by sequence number; none before the first is posted. Pages of its own,
+    // in which each request begins its life in store(): only those that had to wait cost memory.
+    std::byte *m_ring   = nullptr;
     uint32_t m_posted   = 0;
     uint32_t m_executed = 0;
     uint32_t m_launched = 0; // given to the fabric model, when that is on

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <new>
+#include <sys/mman.h>
 
 namespace softrdma {
 namespace {
@@ -51,14 +52,16 @@ bool queue_pair::is_modelled(const ibv_send_wr &wr) const
 
 bool queue_pair::make_ring()
 {
-    m_ring.reset(new (std::nothrow)
-                         std::byte[m_init.cap.max_send_wr * sizeof(stored_request)]);
+    void *ring = mmap(nullptr, m_init.cap.max_send_wr * sizeof(stored_request),
+                      PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+                      -1, 0);
+    m_ring     = (ring != MAP_FAILED) ? static_cast<std::byte *>(ring) : nullptr;
     return m_ring != nullptr;
 }
 
 std::byte *queue_pair::place_of(uint32_t sequence)
 {
-    return m_ring.get() + sequence % m_init.cap.max_send_wr * sizeof(stored_request);
+    return m_ring + sequence % m_init.cap.max_send_wr * sizeof(stored_request);
 }
 
 queue_pair::stored_request &queue_pair::stored(uint32_t sequence)

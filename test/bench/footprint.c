@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What one process needs for 1, 10 and 100 connected peers: queue pairs, registered bytes, resident memory. The peers
- * are fabrics in processes of their own; each sends and receives one message, then stays idle.
+ * What one process needs for 1, 10, 100 and 1000 connected peers: queue pairs, registered bytes, resident memory. The
+ * peers are fabrics in other processes, at most PROCESSES of them; each sends and receives one message, then stays idle.
+ *
+ * Resident memory is told apart: what is this process's own, and the pages it maps of its peers' devices, which the
+ * software device needs and which are theirs.
  */
 #include "engine/c_api.h"
 
@@ -12,12 +15,13 @@
 #include <unistd.h>
 
 enum {
-    MAX_PEERS = 100
+    MAX_PEERS = 1000,
+    PROCESSES = 100
 };
 
 typedef struct {
     uint64_t queue_pairs, registered, peers;
-    long resident_kib;
+    long own_kib, shared_kib;
 } totals_t;
 
 static unsigned arrived;
@@ -54,27 +58,33 @@ static void on_failed(void *arg, be_peer_t *peer, be_status_t status)
     exit(1);
 }
 
-static be_fabric_t *open_fabric(void)
+static be_md_t *open_md(be_port_info_t **ports)
+{
+    unsigned count;
+    char why[256];
+    be_md_t *md;
+
+    if (be_ports_query(BE_SOFT_YES, ports, &count, why, sizeof(why)) != BE_OK) {
+        fprintf(stderr, "%s\n", why);
+        exit(1);
+    }
+    if (be_md_open((*ports)[0].device, BE_SOFT_YES, &md) != BE_OK) {
+        exit(1);
+    }
+    return md;
+}
+
+static be_fabric_t *open_fabric(be_md_t *md, const be_port_info_t *port)
 {
     const be_fabric_callbacks_t callbacks = {NULL, on_message, on_complete, on_unpack,
                                              on_failed};
     be_fabric_config_t config;
     be_fabric_t *fabric;
-    be_port_info_t *ports;
-    unsigned count;
-    char why[256];
-    be_md_t *md;
 
-    if (be_ports_query(BE_SOFT_YES, &ports, &count, why, sizeof(why)) != BE_OK) {
-        fprintf(stderr, "%s\n", why);
+    be_fabric_config_defaults(port, &config);
+    if (be_fabric_create(md, port->port, &config, &callbacks, &fabric) != BE_OK) {
         exit(1);
     }
-    be_fabric_config_defaults(&ports[0], &config);
-    if (be_md_open(ports[0].device, BE_SOFT_YES, &md) != BE_OK ||
-        be_fabric_create(md, ports[0].port, &config, &callbacks, &fabric) != BE_OK) {
-        exit(1);
-    }
-    be_ports_release(ports);
     return fabric;
 }
 
@@ -98,17 +108,25 @@ send_one(be_fabric_t *fabric, const uint8_t *to, const void *payload, unsigned l
     }
 }
 
-/* A peer: connects, sends, then serves until its pipe closes. */
-static void run_peer(const uint8_t *address, int pipe_fd)
+/* `count` peers: they connect, send, and serve until their pipe closes. */
+static void run_peers(const uint8_t *address, unsigned count, int pipe_fd)
 {
-    be_fabric_t *fabric = open_fabric();
+    be_fabric_t *fabrics[MAX_PEERS];
     uint8_t own[BE_FABRIC_ADDR_LEN];
+    be_port_info_t *ports;
+    be_md_t *md = open_md(&ports);
     char ignored;
+    unsigned i;
 
-    be_fabric_address(fabric, own);
-    send_one(fabric, address, own, sizeof(own));
-    while (arrived == 0) {
-        be_fabric_progress(fabric);
+    for (i = 0; i < count; ++i) {
+        fabrics[i] = open_fabric(md, &ports[0]);
+        be_fabric_address(fabrics[i], own);
+        send_one(fabrics[i], address, own, sizeof(own));
+    }
+    while (arrived < count) {
+        for (i = 0; i < count; ++i) {
+            be_fabric_progress(fabrics[i]);
+        }
     }
     (void)!read(pipe_fd, &ignored, 1);
     exit(0);
@@ -129,18 +147,22 @@ static void add_metric(void *arg, const char *name, const char *unit, const char
     }
 }
 
-static long resident_kib(void)
+/* A line of /proc/self/status, in KiB. */
+static long status_kib(const char *name)
 {
-    long pages = 0, resident = 0;
-    FILE *file = fopen("/proc/self/statm", "r");
+    FILE *file = fopen("/proc/self/status", "r");
+    long value = -1;
+    char line[256];
 
-    if (file == NULL || fscanf(file, "%ld %ld", &pages, &resident) != 2) {
-        resident = 0;
+    while (file != NULL && value < 0 && fgets(line, sizeof(line), file) != NULL) {
+        if (!strncmp(line, name, strlen(name))) {
+            value = strtol(line + strlen(name), NULL, 10);
+        }
     }
     if (file != NULL) {
         fclose(file);
     }
-    return resident * (sysconf(_SC_PAGESIZE) / 1024);
+    return value;
 }
 
 static void check(int ok, const char *what)
@@ -157,12 +179,15 @@ static totals_t measure(unsigned count)
 {
     int address_pipe[2], stop_pipe[2];
     uint8_t address[BE_FABRIC_ADDR_LEN];
-    totals_t totals = {0, 0, 0, 0};
+    totals_t totals         = {0, 0, 0, 0, 0};
+    const unsigned children = count < PROCESSES ? count : PROCESSES;
+    be_port_info_t *ports;
     be_fabric_t *fabric;
+    be_md_t *md;
     unsigned i;
 
     check(pipe(address_pipe) == 0 && pipe(stop_pipe) == 0, "pipe");
-    for (i = 0; i < count; ++i) {
+    for (i = 0; i < children; ++i) {
         pid_t child = fork();
 
         check(child >= 0, "fork");
@@ -171,14 +196,15 @@ static totals_t measure(unsigned count)
             check(read(address_pipe[0], address, sizeof(address)) ==
                           (ssize_t)sizeof(address),
                   "read");
-            run_peer(address, stop_pipe[0]);
+            run_peers(address, count / children, stop_pipe[0]);
         }
     }
     close(stop_pipe[0]);
 
-    fabric = open_fabric();
+    md     = open_md(&ports);
+    fabric = open_fabric(md, &ports[0]);
     be_fabric_address(fabric, address);
-    for (i = 0; i < count; ++i) {
+    for (i = 0; i < children; ++i) {
         check(write(address_pipe[1], address, sizeof(address)) ==
                       (ssize_t)sizeof(address),
               "write");
@@ -191,20 +217,27 @@ static totals_t measure(unsigned count)
         send_one(fabric, senders[i], NULL, 0);
     }
     be_fabric_metrics(fabric, add_metric, &totals);
-    totals.resident_kib = resident_kib();
+    totals.own_kib    = status_kib("RssAnon:");
+    totals.shared_kib = status_kib("RssShmem:");
 
     close(stop_pipe[1]);
-    for (i = 0; i < count; ++i) {
+    for (i = 0; i < children; ++i) {
         wait(NULL);
     }
     return totals;
 }
 
-int main(void)
+/* With "--limit KIB": 1 and 41 peers only, and a failure if one more takes more than that. */
+int main(int argc, char **argv)
 {
-    static const unsigned steps[] = {1, 10, MAX_PEERS};
-    long resident                 = 0;
-    unsigned peers                = 0, i;
+    static const unsigned all[] = {1, 10, 100, MAX_PEERS}, few[] = {1, 41};
+    const double limit = argc > 2 && !strcmp(argv[1], "--limit") ? strtod(argv[2], NULL) :
+                                                                   0;
+    const unsigned *steps = limit > 0 ? few : all;
+    const unsigned count  = limit > 0 ? 2 : 4;
+    totals_t before       = {0, 0, 0, 0, 0};
+    int status            = 0;
+    unsigned i;
 
     const char *modules = getenv("BE_MODULEDIR");
     char library[4096];
@@ -213,9 +246,9 @@ int main(void)
         snprintf(library, sizeof(library), "%s/libsoftrdma.so", modules);
         setenv("UCX_BE_SOFT_LIBRARY", library, 0);
     }
-    printf("%6s %12s %15s %13s %20s\n", "peers", "queue pairs", "registered MiB",
-           "resident KiB", "KiB per further peer");
-    for (i = 0; i < sizeof(steps) / sizeof(steps[0]); ++i) {
+    printf("%6s %12s %15s %10s %20s %22s\n", "peers", "queue pairs", "registered MiB",
+           "own KiB", "own per further peer", "mapped of each further");
+    for (i = 0; i < count; ++i) {
         totals_t totals;
         int result[2];
 
@@ -234,16 +267,19 @@ int main(void)
         wait(NULL);
         check(totals.peers == steps[i], "number of peers");
 
-        printf("%6u %12llu %15.1f %13ld", steps[i],
+        printf("%6u %12llu %15.1f %10ld", steps[i],
                (unsigned long long)totals.queue_pairs,
-               (double)totals.registered / (1 << 20), totals.resident_kib);
-        if (peers != 0) {
-            printf(" %20.1f",
-                   (double)(totals.resident_kib - resident) / (steps[i] - peers));
+               (double)totals.registered / (1 << 20), totals.own_kib);
+        if (i > 0) {
+            const double more = (double)(totals.peers - before.peers);
+            const double own  = (double)(totals.own_kib - before.own_kib) / more;
+
+            status = limit > 0 && own > limit;
+            printf(" %20.1f %22.1f", own,
+                   (double)(totals.shared_kib - before.shared_kib) / more);
         }
         printf("\n");
-        resident = totals.resident_kib;
-        peers    = steps[i];
+        before = totals;
     }
-    return 0;
+    return status;
 }

@@ -1,11 +1,28 @@
 # test/bench: what `make bench` runs. Nothing here asserts a time.
 
-EXTRA_PROGRAMS += test/bench/bare test/bench/footprint
+# Sanitizers have memory of their own.
+if !HAVE_SANITIZER
+TESTS += test/bench/idle_peers.sh
+endif
+
+EXTRA_PROGRAMS += test/bench/bare
+check_PROGRAMS += test/bench/footprint
 BENCHES        += test/bench/ratios.sh test/bench/softrdma.sh test/bench/footprint
 EXTRA_DIST     += test/bench/ratios.sh test/bench/softrdma.sh
-CLEANFILES     += test/bench/bare test/bench/footprint
+CLEANFILES     += test/bench/bare
 test_bench_bare_SOURCES = test/bench/bare.c
 test_bench_footprint_SOURCES = test/bench/footprint.c
 # Linked as C++, which the engine is.
 nodist_EXTRA_test_bench_footprint_SOURCES = test/bench/link_as_cxx.cpp
 test_bench_footprint_LDADD = src/engine/libbe_engine.la
+
+if HAVE_BENCHMARK
+EXTRA_PROGRAMS += test/bench/memory_bench
+BENCHES        += test/bench/memory.sh
+CLEANFILES     += test/bench/memory_bench
+test_bench_memory_bench_SOURCES  = test/bench/memory_bench.cpp
+test_bench_memory_bench_CPPFLAGS = $(AM_CPPFLAGS) $(BENCHMARK_CFLAGS)
+test_bench_memory_bench_LDADD    = src/engine/libbe_engine.la $(BENCHMARK_LIBS)
+test/bench/memory.sh: test/bench/memory_bench
+endif
+EXTRA_DIST += test/bench/idle_peers.sh test/bench/memory.sh

@@ -19,7 +19,8 @@ check_PROGRAMS += \
 	test/uct/flow_test \
 	test/uct/memory_test \
 	test/uct/mux_test \
-	test/uct/uct_peer
+	test/uct/uct_peer \
+	test/uct/zero_copy
 TESTS += \
 	test/uct/fault_test \
 	test/uct/flow_test \
@@ -29,7 +30,8 @@ TESTS += \
 	test/uct/mux_test \
 	test/uct/options.sh \
 	test/uct/symbols.sh \
-	test/uct/transfer_test
+	test/uct/transfer_test \
+	test/uct/zero_copy.sh
 
 test_uct_transfer_test_CPPFLAGS = $(uct_test_cppflags)
 test_uct_transfer_test_LDADD    = $(uct_test_ldadd)
@@ -82,6 +84,10 @@ test_uct_uct_peer_SOURCES  = \
 	test/uct/peer.hpp \
 	test/uct/peer_process.cpp
 
+test_uct_zero_copy_CPPFLAGS = $(AM_CPPFLAGS) $(UCX_CPPFLAGS) $(UCX_SRC_CPPFLAGS)
+test_uct_zero_copy_LDADD    = $(UCX_LDFLAGS) $(UCP_LIBS) $(UCT_LIBS)
+test_uct_zero_copy_SOURCES  = test/uct/zero_copy.cpp
+
 # The guard alone, against a UCX that the test makes up.
 test_uct_guard_test_CPPFLAGS = $(AM_CPPFLAGS) $(UCX_SRC_CPPFLAGS) $(UCX_CPPFLAGS)
 test_uct_guard_test_CFLAGS   = $(AM_CFLAGS) -Wno-unused-parameter
@@ -100,4 +106,5 @@ endif
 EXTRA_DIST += \
 	test/uct/guard.sh \
 	test/uct/options.sh \
-	test/uct/symbols.sh
+	test/uct/symbols.sh \
+	test/uct/zero_copy.sh

@@ -39,9 +39,9 @@ BOOST_AUTO_TEST_CASE(a_day_fragments_little)
     Heap heap(config, registrar.callbacks());
 
     std::vector<Message> messages;
-    size_t live      = 0; // bytes asked for
-    double worst     = 0;
-    const auto steps = static_cast<double>(operations(200000));
+    size_t live        = 0; // bytes asked for
+    double worst       = 0;
+    const double steps = 200000;
     for (double step = 0; step < steps; ++step) {
         // Four busy times, with quiet ones before each.
         const double phase  = 4 * step / steps * 2 * std::numbers::pi;

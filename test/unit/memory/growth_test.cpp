@@ -4,6 +4,8 @@
 // elsewhere.
 #include "fake_registrar.hpp"
 
+#include "memory/pool.hpp"
+
 #include <boost/test/unit_test.hpp>
 
 #include <condition_variable>
@@ -145,6 +147,44 @@ BOOST_AUTO_TEST_CASE(reserve_and_trim)
     std::string why;
     BOOST_TEST(!arena.reserve(mebi, &why));
     BOOST_TEST(why.find("refused") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(a_pool_that_must_not_wait)
+{
+    WatchedRegistrar registrar;
+    Arena arena(growing(2 * mebi, 2 * mebi), registrar.callbacks());
+    BufferPool pool(arena, {.buffer_size = 8192, .step = 128});
+    BOOST_TEST(pool.reserve(128));
+    const size_t mapped = registrar.lengths().size();
+    pool.grow_elsewhere();
+    std::vector<Buffer> taken;
+    while (const Buffer buffer = pool.get()) {
+        taken.push_back(buffer);
+    }
+    BOOST_TEST(pool.last_error().find("not waited for") != std::string::npos);
+    BOOST_TEST((registrar.wait_for(mapped + 1) != std::this_thread::get_id()));
+    BOOST_TEST(arena.reserve(mebi)); // added a moment after it was registered
+    Buffer buffer;
+    for (int i = 0; (i < 65536) && !buffer; ++i) { // it asks less and less often
+        buffer = pool.get();
+    }
+    BOOST_TEST(static_cast<bool>(buffer));
+}
+
+BOOST_AUTO_TEST_CASE(what_was_not_to_be_had_is_said_once)
+{
+    std::vector<std::string> said;
+    FakeRegistrar registrar;
+    ArenaConfig config      = growing(2 * mebi, 2 * mebi);
+    config.region.numa_node = 4095;
+    config.notice           = [&](const std::string &note) { said.push_back(note); };
+    Arena arena(config, registrar.callbacks());
+    for (int i = 0; i < 10; ++i) {
+        BOOST_TEST_REQUIRE(static_cast<bool>(arena.allocate(mebi)));
+    }
+    BOOST_REQUIRE(said.size() == 1u);
+    BOOST_TEST(said[0].find("4095") != std::string::npos);
+    BOOST_TEST(arena.note() == said[0]);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

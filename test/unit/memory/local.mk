@@ -13,6 +13,7 @@ test_unit_memory_memory_test_SOURCES  = \
 	test/unit/memory/heap_debug_test.cpp \
 	test/unit/memory/heap_random_test.cpp \
 	test/unit/memory/heap_test.cpp \
+	test/unit/memory/limits_test.cpp \
 	test/unit/memory/main.cpp \
 	test/unit/memory/page_map_test.cpp \
 	test/unit/memory/pool_test.cpp \
