@@ -67,7 +67,7 @@ void Flow::leave(uint32_t index, uint64_t now_ns, Actions &actions)
 
         end_stall(peer.credit_stall_ns, peer.counters.credit_stall, now_ns);
         end_stall(peer.window_stall_ns, peer.counters.window_stall, now_ns);
-        unstall_bytes(index, now_ns);
+        end_stall(peer.bytes_stall_ns, peer.counters.bytes_stall, now_ns);
         m_pump_due = m_port.complete(peer.window, peer.window.outstanding()) != 0;
         peer.bulk_queued[0] = peer.bulk_queued[1] = 0;
         update_bulk_active(peer);

@@ -166,7 +166,7 @@ public:
     /* Notice::woken came, with the byte total of the peer. True when it grew. */
     bool woken(uint32_t peer, uint32_t total28, uint64_t now_ns, Actions &actions);
 
-    /* Does something wait for bytes of this peer's? Then its cell is worth a look. */
+    /* Does something take bytes of this peer's? Then its cell is worth a look. */
     bool waits_for_bytes(uint32_t peer) const
     {
         return m_byte_waits.contains(peer);
@@ -459,8 +459,8 @@ private:
     void drain_credit(Actions &actions);
     void update_bulk_active(Peer &peer);
     void resume_window_waits();
-    void stall_bytes(uint32_t index, uint64_t now_ns);
-    void unstall_bytes(uint32_t index, uint64_t now_ns);
+    bool starves(const Peer &peer) const;
+    void update_byte_wait(uint32_t index);
     std::array<IndexList *, 14> lists();
     FlowCounters counters(uint32_t index) const;
 
@@ -487,7 +487,7 @@ private:
     IndexList m_byte_cells; /* output: cells to write for bytes */
     IndexList m_byte_revokes; /* output */
     IndexList m_suspects; /* output */
-    IndexList m_byte_waits; /* peers whose bytes something waits for */
+    IndexList m_byte_waits; /* peers whose bytes something takes */
     IndexList m_wakes; /* output: ask to be woken */
     IndexList m_wokens; /* output */
     IndexList m_window_waits; /* large messages wait for room in the windows */

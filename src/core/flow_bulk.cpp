@@ -36,6 +36,7 @@ void Flow::bulk_queued(uint32_t index, uint64_t bytes, BulkKind kind)
         return;
     }
     m_peers[index].bulk_queued[static_cast<unsigned>(kind)] += bytes;
+    update_byte_wait(index);
     m_scheduler.activate(2 * index + static_cast<unsigned>(kind));
     update_bulk_active(m_peers[index]);
 }
@@ -70,8 +71,8 @@ void Flow::bulk_cancelled(uint32_t index, uint64_t bytes, BulkKind kind)
         peer.window_stall_ns = not_stalled;
         if (peer.waiting.first == 0) {
             peer.bytes_stall_ns = not_stalled;
-            m_byte_waits.erase(index);
         }
+        update_byte_wait(index);
     }
     update_bulk_active(peer);
     if (m_bytes.enabled() && (kind == BulkKind::write)) {
@@ -105,7 +106,7 @@ std::optional<BulkGrant> Flow::admit_bulk(const Scheduler::Turn &turn, uint64_t 
     uint64_t want = std::min({queued, uint64_t{turn.bytes}, bulk_allowance(peer, kind)});
 
     if (want == 0) {
-        stall_bytes(index, now_ns);
+        start_stall(peer.bytes_stall_ns, peer.counters.bytes_stall, now_ns);
         m_scheduler.deactivate(turn.peer); /* until credit comes */
         return std::nullopt;
     }
@@ -123,7 +124,7 @@ std::optional<BulkGrant> Flow::admit_bulk(const Scheduler::Turn &turn, uint64_t 
     }
 
     end_stall(peer.window_stall_ns, peer.counters.window_stall, now_ns);
-    unstall_bytes(index, now_ns);
+    end_stall(peer.bytes_stall_ns, peer.counters.bytes_stall, now_ns);
     if (m_bytes.enabled()) {
         (void)peer.bytes[static_cast<unsigned>(kind)].take(units(granted));
         peer.message_turn |= (kind == BulkKind::write);
@@ -133,6 +134,7 @@ std::optional<BulkGrant> Flow::admit_bulk(const Scheduler::Turn &turn, uint64_t 
     m_scheduler.charge(turn.peer, granted);
     if (queued == 0) {
         m_scheduler.deactivate(turn.peer);
+        update_byte_wait(index);
     }
     if (m_bytes.enabled() && (kind == BulkKind::write)) {
         return_leftover(index);

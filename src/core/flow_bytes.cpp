@@ -45,6 +45,7 @@ bool Flow::admit_bytes(uint32_t index, uint32_t bytes)
     peer.asked_large -= (peer.asked_large != 0);
     peer.message_turn = (peer.asked_large != 0);
     update_bulk_active(peer);
+    update_byte_wait(index);
     if (peer.bulk_queued[0] != 0) {
         m_scheduler.activate(writes_of(index));
         settle_demand(index); /* it may have used what writes had asked for */
@@ -58,9 +59,7 @@ void Flow::drop_waiting(uint32_t index)
     m_peers[index].asked_large = 0;
     m_window_waits.erase(index);
     if (m_bytes.enabled()) {
-        if (m_peers[index].bulk_queued[0] == 0) {
-            m_byte_waits.erase(index);
-        }
+        update_byte_wait(index);
         return_surplus(index);
         if (m_peers[index].bulk_queued[0] != 0) {
             m_scheduler.activate(writes_of(index));
@@ -86,8 +85,9 @@ void Flow::blocked(uint32_t index, const Waiting &waiting, uint64_t now_ns,
                                    0;
 
     peer.waiting = waiting;
+    update_byte_wait(index);
     if (!enough) {
-        stall_bytes(index, now_ns);
+        start_stall(peer.bytes_stall_ns, peer.counters.bytes_stall, now_ns);
         return_leftover(index);
     }
     settle_demand(index);
@@ -113,20 +113,24 @@ void Flow::blocked(uint32_t index, const Waiting &waiting, uint64_t now_ns,
 
 /* --- the sender's credit --- */
 
-void Flow::stall_bytes(uint32_t index, uint64_t now_ns)
+/* Does more than what is there wait for bytes of the peer's? */
+bool Flow::starves(const Peer &peer) const
 {
-    Peer &peer = m_peers[index];
-
-    start_stall(peer.bytes_stall_ns, peer.counters.bytes_stall, now_ns);
-    m_byte_waits.push_back(index);
+    return ((peer.waiting.first != 0) &&
+            (peer.bytes[0].available() < units(charge(peer.waiting.first)))) ||
+           ((peer.bulk_queued[0] != 0) && (bulk_allowance(peer, BulkKind::write) == 0));
 }
 
-void Flow::unstall_bytes(uint32_t index, uint64_t now_ns)
+/* Anything that takes bytes of the peer's makes its cell worth a look. */
+void Flow::update_byte_wait(uint32_t index)
 {
-    Peer &peer = m_peers[index];
+    const Peer &peer = m_peers[index];
 
-    end_stall(peer.bytes_stall_ns, peer.counters.bytes_stall, now_ns);
-    m_byte_waits.erase(index);
+    if (m_bytes.enabled() && ((peer.waiting.first != 0) || (peer.bulk_queued[0] != 0))) {
+        m_byte_waits.push_back(index);
+    } else {
+        m_byte_waits.erase(index);
+    }
 }
 
 void Flow::sleep(uint64_t now_ns, Actions &actions)
@@ -135,7 +139,7 @@ void Flow::sleep(uint64_t now_ns, Actions &actions)
     for (uint32_t count = m_byte_waits.size(); count != 0; --count) {
         uint32_t index = next_byte_wait();
 
-        if (!m_peers[index].wake_asked) {
+        if (!m_peers[index].wake_asked && starves(m_peers[index])) {
             m_peers[index].wake_asked = true;
             m_wakes.push_back(index);
         }
@@ -248,7 +252,9 @@ void Flow::bytes_grew(uint32_t index, BulkKind kind, uint64_t now_ns)
 {
     Peer &peer = m_peers[index];
 
-    unstall_bytes(index, now_ns);
+    if ((kind == BulkKind::read) || !starves(peer)) {
+        end_stall(peer.bytes_stall_ns, peer.counters.bytes_stall, now_ns);
+    }
     if (kind == BulkKind::write) {
         if ((peer.waiting.first != 0) &&
             (peer.bytes[0].available() >= units(charge(peer.waiting.first)))) {

@@ -3,13 +3,15 @@
 #
 # be beside UCX's rc_verbs, both on the software device, and beside tcp: ucx_perftest in turns, so that
 # whatever else the machine does hits all alike. Prints medians, and the median and spread of the ratios
-# be ÷ other of the rounds.
+# be ÷ other of the rounds. am_lat is UCT's, beside ib_send_lat: what the verbs alone take.
 #   ratios.sh [--rounds N] [--json FILE]      default 5 rounds
 # Times compare only within one run.
 # shellcheck source=test/lib/harness.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../lib/harness.sh"
 # shellcheck source=test/lib/perftest.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../lib/perftest.sh"
+# shellcheck source=test/lib/server.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../lib/server.sh"
 
 rounds=5 json=
 while [ $# -gt 0 ]; do
@@ -34,25 +36,54 @@ under() {
     PERF_SERVER=("${PERF_CLIENT[@]}")
 }
 
+# once TRANSPORT COLUMN TEST-ARGUMENTS...: its value, in $value.
+once() {
+    local tls=$1 column=$2
+    shift 2
+    under "$tls"
+    perf_pair 120 -f "$@" || return 1
+    value=$(perf_value "$column")
+}
+
+# The same through UCT, where transports and devices are named; verbs: without any UCX.
+once_uct() {
+    local tls=$1 column=$2
+    shift 2
+    case $tls in
+        be) once be "$column" -x be -d lo "$@" ;;
+        rc_verbs) once rc_verbs "$column" -x rc_verbs -d softrdma0:1 "$@" ;;
+        verbs) send_latency ;;
+    esac
+}
+
+send_latency() {
+    local rc=0 preload=(env "LD_PRELOAD=$modules/libsoftrdma.so")
+    be_server 20 "$BE_TMP/server.log" "${preload[@]}" ib_send_lat -s 8 -n 20000 || return 1
+    # shellcheck disable=SC2154 # be_server sets be_port and be_pid
+    be_bounded 60 "${preload[@]}" ib_send_lat -s 8 -n 20000 -p "$be_port" localhost >"$BE_TMP/client.log" 2>&1 \
+        </dev/null || rc=1
+    be_reap "$be_pid" 20 || rc=1
+    value=$(awk '$1 ~ /^[0-9]+$/ && NF >= 6 { print $6; exit }' "$BE_TMP/client.log") # the average, as UCX's
+    [ "$rc" = 0 ] && [ -n "$value" ]
+}
+
 # measure NAME COLUMN BETTER TEST-ARGUMENTS...: rounds of all transports in turn.
-results=()
+results=() transports=(be rc_verbs tcp) layer=ucp value=
 measure() {
-    local name=$1 column=$2 better=$3 round tls value
+    local name=$1 column=$2 better=$3 round tls
     shift 3
-    for tls in be rc_verbs tcp; do : >"$BE_TMP/$tls.values"; done
+    for tls in "${transports[@]}"; do : >"$BE_TMP/$tls.values"; done
     for ((round = 0; round < rounds; round++)); do
-        for tls in be rc_verbs tcp; do
-            under "$tls"
-            if ! perf_pair 120 -f "$@"; then
+        for tls in "${transports[@]}"; do
+            if [ "$layer" = ucp ]; then once "$tls" "$column" "$@"; else once_uct "$tls" "$column" "$@"; fi || {
                 be_fail "$name over $tls" "$BE_TMP/server.log" "$BE_TMP/client.log"
                 return
-            fi
-            value=$(perf_value "$column")
+            }
             echo "$value" >>"$BE_TMP/$tls.values"
         done
     done
     be_pass "$name measured $rounds times"
-    for tls in be rc_verbs tcp; do
+    for tls in "${transports[@]}"; do
         results+=("$name|$better|$tls|$(sort -g "$BE_TMP/$tls.values" | tr '\n' ' ')|$(paste \
             "$BE_TMP/be.values" "$BE_TMP/$tls.values" | awk '{ print $1 / $2 }' | sort -g | tr '\n' ' ')")
     done
@@ -63,6 +94,14 @@ measure "tag_bw 64 KiB (MB/s)" 6 higher -t tag_bw -s 65536 -n 5000
 measure "tag_bw 1 MiB (MB/s)" 6 higher -t tag_bw -s 1048576 -n 500
 measure "put_lat 8 B (us)" 4 lower -t ucp_put_lat -s 8 -n 20000
 measure "get 64 KiB (MB/s)" 6 higher -t ucp_get -s 65536 -n 2000
+measure "8 B, 64 at once (msg/s)" 8 higher -t tag_bw -s 8 -O 64 -n 200000
+layer=uct transports=(be rc_verbs)
+if command -v ib_send_lat >/dev/null; then
+    transports+=(verbs)
+else
+    be_skip "am_lat beside verbs alone" "ib_send_lat is missing (Debian package perftest)"
+fi
+measure "am_lat 8 B (us)" 4 lower -t am_lat -D short -s 8 -n 20000
 
 printf '%s\n' "${results[@]}" | awk -F'|' -v rounds="$rounds" -v json="$json" '
     function median(text,   n, v) { n = split(text, v, " "); return v[int((n + 1) / 2)] }

@@ -93,6 +93,25 @@ BOOST_AUTO_TEST_CASE(messages_of_all_sizes_from_many_arrive_whole_and_in_order)
     BOOST_CHECK_LE(receiver.metric("byte_credit_outstanding"), 64u << 10);
 }
 
+// Credit comes in parts that are too little for the next one.
+BOOST_AUTO_TEST_CASE(one_after_another_of_growing_size)
+{
+    Device device;
+    Node a(device, tight(device)), b(device, tight(device));
+    be_peer_t *peer = a.connect(b);
+    unsigned sent   = 0;
+    for (size_t power = 1; power <= 8192; power *= 2) {
+        for (const size_t size : {power - 1, power, power + 1}) {
+            if (size <= 8192) {
+                BOOST_REQUIRE_EQUAL(send_bcopy({&a, &b}, peer, 1, pattern(size, 1)),
+                                    BE_OK);
+                ++sent;
+            }
+        }
+    }
+    BOOST_REQUIRE(wait({&a, &b}, [&] { return b.received.size() == sent; }));
+}
+
 BOOST_AUTO_TEST_CASE(puts_and_gets_of_many_are_whole)
 {
     constexpr unsigned senders = 4;

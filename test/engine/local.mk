@@ -27,7 +27,7 @@ test_engine_sleep_test_LDADD    = src/engine/libbe_engine.la $(BOOST_TEST_LIBS) 
 
 check_PROGRAMS += test/engine/mux_test
 TESTS          += test/engine/mux_test
-test_engine_mux_test_SOURCES  = test/engine/mux_test.cpp test/engine/world.hpp
+test_engine_mux_test_SOURCES  = test/engine/mux_test.cpp test/engine/process.hpp test/engine/world.hpp
 test_engine_mux_test_CPPFLAGS = $(AM_CPPFLAGS) $(BOOST_TEST_CPPFLAGS)
 test_engine_mux_test_LDADD    = src/engine/libbe_engine.la $(BOOST_TEST_LIBS) -lpthread
 
@@ -42,3 +42,10 @@ TESTS          += test/engine/bytes_test
 test_engine_bytes_test_SOURCES  = test/engine/bytes_test.cpp test/engine/waiting.hpp test/engine/world.hpp
 test_engine_bytes_test_CPPFLAGS = $(AM_CPPFLAGS) $(BOOST_TEST_CPPFLAGS)
 test_engine_bytes_test_LDADD    = src/engine/libbe_engine.la $(BOOST_TEST_LIBS) -lpthread
+
+check_PROGRAMS += test/engine/neighbour_test
+TESTS          += test/engine/neighbour_test
+test_engine_neighbour_test_SOURCES  = test/engine/neighbour_test.cpp test/engine/process.hpp test/engine/waiting.hpp \
+	test/engine/world.hpp
+test_engine_neighbour_test_CPPFLAGS = $(AM_CPPFLAGS) $(BOOST_TEST_CPPFLAGS)
+test_engine_neighbour_test_LDADD    = src/engine/libbe_engine.la $(BOOST_TEST_LIBS) -lpthread

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Several interfaces share a fabric: each gets its own, in order and whole, whatever the others do. Fabrics that stand for
-// different processes differ in a setting that does nothing here.
+// Several interfaces share a fabric: each gets its own, in order and whole, whatever the others do.
 
 #define BOOST_TEST_MODULE mux
-#include "world.hpp"
+#include "process.hpp"
 
 #include <cstring>
 #include <optional>
@@ -12,55 +11,6 @@
 using namespace test;
 
 namespace {
-
-// Members of the process with this number.
-be_fabric_config_t config_of(const Device &device, unsigned process)
-{
-    be_fabric_config_t config = device.config();
-    config.mux                = BE_MUX_PROCESS;
-    config.connect_timeout    = 100 + process;
-    return config;
-}
-
-struct Process {
-    Process(Device &device, unsigned number, unsigned members,
-            const std::function<void(be_fabric_config_t &)> &change = {})
-    {
-        be_fabric_config_t config = config_of(device, number);
-        if (change) {
-            change(config);
-        }
-        for (unsigned i = 0; i < members; ++i) {
-            nodes.push_back(std::make_unique<Node>(device, config));
-        }
-    }
-
-    Node &operator[](size_t i) const
-    {
-        return *nodes[i];
-    }
-
-    std::vector<std::unique_ptr<Node>> nodes;
-};
-
-bool wait_all(std::initializer_list<const Process *> processes,
-              const std::function<bool()> &done)
-{
-    const auto deadline = std::chrono::steady_clock::now() + patience;
-    while (!done()) {
-        for (const Process *process : processes) {
-            for (const auto &node : process->nodes) {
-                if (node->fabric != nullptr) {
-                    be_fabric_progress(node->fabric);
-                }
-            }
-        }
-        if (std::chrono::steady_clock::now() > deadline) {
-            return false;
-        }
-    }
-    return true;
-}
 
 ssize_t try_send(be_peer_t *peer, uint8_t id, const std::vector<uint8_t> &data)
 {

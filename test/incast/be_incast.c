@@ -61,7 +61,8 @@ static void check(ucs_status_t status, const char *what)
 static void open_worker(void)
 {
     ucp_params_t params        = {.field_mask = UCP_PARAM_FIELD_FEATURES,
-                                  .features   = UCP_FEATURE_RMA | UCP_FEATURE_TAG};
+                                  .features   = UCP_FEATURE_RMA | UCP_FEATURE_TAG |
+                                              UCP_FEATURE_WAKEUP};
     ucp_worker_params_t single = {.field_mask  = UCP_WORKER_PARAM_FIELD_THREAD_MODE,
                                   .thread_mode = UCS_THREAD_MODE_SINGLE};
     ucp_config_t *config;
@@ -78,7 +79,10 @@ static void wait_for(ucs_status_ptr_t request, const char *what)
         check(UCS_PTR_STATUS(request), what);
     } else if (request != NULL) {
         while (ucp_request_check_status(request) == UCS_INPROGRESS) {
-            ucp_worker_progress(worker);
+            /* There are more of us than processors: who waits sleeps. */
+            if (ucp_worker_progress(worker) == 0) {
+                check(ucp_worker_wait(worker), "ucp_worker_wait");
+            }
         }
         check(ucp_request_check_status(request), what);
         ucp_request_free(request);

@@ -83,6 +83,30 @@ BOOST_AUTO_TEST_CASE(a_large_message_that_waits_counts_too)
     BOOST_TEST(f.flow.available(peer) == 3u);
 }
 
+/* Credit that is too little, or for something else, does not end the wait. */
+BOOST_AUTO_TEST_CASE(a_part_of_what_is_needed_does_not_end_the_wait)
+{
+    FlowFixture f(config());
+    uint32_t peer = f.join(4);
+
+    f.flow.blocked(peer, Waiting{.small = 0, .large = 1, .first = 9, .all = 9}, f.now,
+                   f.actions);
+    BOOST_TEST(f.flow.credit_update(peer, CreditCell{.messages = 4, .byte_units = 5},
+                                    f.now, f.actions));
+    BOOST_TEST(f.flow.waits_for_bytes(peer));
+    f.flow.bulk_queued(peer, 10, BulkKind::read, f.now, f.actions);
+    BOOST_TEST(f.flow.next_bulk(f.now).bytes == 10u);
+    BOOST_TEST(f.flow.waits_for_bytes(peer));
+    (void)f.taken();
+    f.flow.sleep(f.now, f.actions);
+    BOOST_TEST(has(f.taken(), Action::send_wake, peer, 5));
+    f.flow.credit_update(peer, CreditCell{.messages = 4, .byte_units = 14}, f.now,
+                         f.actions);
+    BOOST_TEST(f.flow.admit_message(peer, 9));
+    BOOST_TEST(!f.flow.waits_for_bytes(peer));
+    (void)f.taken();
+}
+
 BOOST_AUTO_TEST_CASE(the_receiver_wakes_when_it_grants)
 {
     FlowFixture f(config());
