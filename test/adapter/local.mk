@@ -33,6 +33,15 @@ test_adapter_api_test_SOURCES  = \
 test_adapter_restart_test_CPPFLAGS = $(AM_CPPFLAGS) $(ADAPTER_CPPFLAGS)
 test_adapter_restart_test_LDADD    = $(ADAPTER_LIBS) -lpthread
 test_adapter_restart_test_SOURCES  = test/adapter/fixture.hpp test/adapter/restart_test.cpp
+
+check_PROGRAMS += examples/hello_rpc examples/logistic_regression
+TESTS          += test/adapter/examples.sh
+examples_hello_rpc_CPPFLAGS = $(AM_CPPFLAGS) $(ADAPTER_CPPFLAGS)
+examples_hello_rpc_LDADD    = $(ADAPTER_LIBS)
+examples_hello_rpc_SOURCES  = examples/hello_rpc.cpp
+examples_logistic_regression_CPPFLAGS = $(AM_CPPFLAGS) $(ADAPTER_CPPFLAGS)
+examples_logistic_regression_LDADD    = $(ADAPTER_LIBS) -lpthread
+examples_logistic_regression_SOURCES  = examples/logistic_regression.cpp
 endif
 
-EXTRA_DIST += test/adapter/api.sh test/adapter/symbols.sh
+EXTRA_DIST += test/adapter/api.sh test/adapter/examples.sh test/adapter/symbols.sh
