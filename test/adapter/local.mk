@@ -34,6 +34,11 @@ test_adapter_restart_test_CPPFLAGS = $(AM_CPPFLAGS) $(ADAPTER_CPPFLAGS)
 test_adapter_restart_test_LDADD    = $(ADAPTER_LIBS) -lpthread
 test_adapter_restart_test_SOURCES  = test/adapter/fixture.hpp test/adapter/restart_test.cpp
 
+check_PROGRAMS += test/adapter/c_api_test
+test_adapter_c_api_test_CPPFLAGS = $(AM_CPPFLAGS) $(ADAPTER_CPPFLAGS)
+test_adapter_c_api_test_LDADD    = $(ADAPTER_LIBS) -lpthread
+test_adapter_c_api_test_SOURCES  = test/adapter/c_api_test.c
+
 check_PROGRAMS += examples/hello_rpc examples/logistic_regression
 TESTS          += test/adapter/examples.sh
 examples_hello_rpc_CPPFLAGS = $(AM_CPPFLAGS) $(ADAPTER_CPPFLAGS)
