@@ -2,7 +2,6 @@
 #
 # libbyteexpress: the adapter for services, over UCP's public interface.
 
-ADAPTER_CPPFLAGS = -I$(top_srcdir)/src/adapter/include
 ADAPTER_LIBS     = src/adapter/libbyteexpress.la
 
 if HAVE_UCX
