@@ -141,8 +141,8 @@ private:
     };
 
     ThreadCache *cache() noexcept;
-    void *allocate_slowly(size_t size, size_t align, unsigned owner,
-                          std::string *why) noexcept;
+    void *
+    allocate_slowly(size_t size, size_t align, unsigned owner, std::string *why) noexcept;
     void free_slowly(void *address, size_t size, size_t align, unsigned owner) noexcept;
     void free_cached(void *address, unsigned class_index, unsigned owner) noexcept;
     void *

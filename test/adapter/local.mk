@@ -10,7 +10,8 @@ check_PROGRAMS += test/adapter/parts_test test/adapter/api_test test/adapter/res
 TESTS          += test/adapter/parts_test test/adapter/api.sh test/adapter/symbols.sh
 
 test_adapter_parts_test_CPPFLAGS = $(adapter_test_cppflags)
-test_adapter_parts_test_LDADD    = src/adapter/libbe_adapter.la $(BOOST_TEST_LIBS)
+test_adapter_parts_test_LDADD    = src/adapter/libbe_adapter.la \
+	src/adapter/memory/libbe_adapter_memory.la $(BOOST_TEST_LIBS)
 test_adapter_parts_test_SOURCES  = \
 	test/adapter/body_test.cpp \
 	test/adapter/main.cpp \
