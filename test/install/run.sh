@@ -78,6 +78,7 @@ service() {
 export -f linked service
 export root BE_TMP BE_SRCDIR
 be_case "linked by pkg-config" 60 bash -c linked
+be_case "be_perf" 60 "$(dirname "$BE_RUN")/be_perf" rpc --pairs 1 --duration 0.1
 export BE_PREFIX_TEXT="${BE_PREFIX[*]}"
 be_case "a service linked by pkg-config" 120 bash -c service
 be_finish
