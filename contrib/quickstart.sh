@@ -4,8 +4,8 @@
 # quickstart.sh - from a fresh checkout to the transport at work, on Debian or Ubuntu.
 #
 # Installs what is missing, builds in build/, and shows: which device is used and why,
-# ucx_perftest over the transport beside TCP, and the result of an MPI job. Run again, it
-# does only what is not done yet. Needs root or sudo only to install packages.
+# ucx_perftest over the transport beside TCP, the result of an MPI job, and a parameter
+# server over both. Run again, it does only what is not done yet. Needs root or sudo only to install packages.
 set -euo pipefail
 # shellcheck source=contrib/common.sh
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
@@ -68,6 +68,12 @@ row() {
         "$(awk '{ print $1 / $2 }' "$BE_TMP/pairs" | median)"
 }
 
+# Where the parameter server listens: the network interface of the device.
+address=127.0.0.1
+if [ "$kind" != software ] && [ -n "$netdev" ] && command -v ip >/dev/null; then
+    address=$(ip -4 -o addr show dev "$netdev" | awk '{ sub("/.*", "", $4); print $4; exit }')
+fi
+
 [ "$kind" != software ] || kind="the software device that comes with it: one host only"
 say ""
 say "Device   $port${netdev:+ ($netdev)}, $kind"
@@ -88,5 +94,10 @@ if ! be_bounded 120 "${ring[@]}" >"$BE_TMP/ring.log" 2>&1 </dev/null; then
     die "the MPI job failed: see above"
 fi
 say "MPI      $(tail -n 1 "$BE_TMP/ring.log")"
+say ""
+say "A parameter server, and a worker that pulls from it (be_perf fetch --baseline tcp):"
+say ""
+env ${netdev:+"UCX_NET_DEVICES=$netdev"} "$build/src/tools/be_perf" fetch --baseline tcp \
+    --pairs "$pairs" --duration 1 --address "${address:-127.0.0.1}" || die "be_perf failed: see above"
 say ""
 say "Next: build/src/tools/be_run COMMAND... runs any UCX or Open MPI program this way."

@@ -52,6 +52,13 @@ Body::Body(std::shared_ptr<const void> owner, std::span<const std::byte> bytes)
     add(part_of(bytes), std::move(owner));
 }
 
+Body::Body(const Chain &chain)
+{
+    for (const Buffer &slice : chain.slices()) {
+        add(part_of(slice.bytes()), std::make_shared<Buffer>(slice));
+    }
+}
+
 Body Body::copy(std::span<const std::byte> bytes)
 {
     auto memory = std::make_shared_for_overwrite<std::byte[]>(bytes.size());

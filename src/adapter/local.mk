@@ -2,7 +2,6 @@
 #
 # libbyteexpress: the adapter for services, over UCP's public interface.
 
-ADAPTER_CPPFLAGS = -I$(top_srcdir)/src/adapter/include
 ADAPTER_LIBS     = src/adapter/libbyteexpress.la
 
 if HAVE_UCX
@@ -13,6 +12,7 @@ byteexpress_include_HEADERS = \
 	src/adapter/include/byteexpress/channel.hpp \
 	src/adapter/include/byteexpress/export.hpp \
 	src/adapter/include/byteexpress/ps.hpp \
+	src/adapter/include/byteexpress/rpc.h \
 	src/adapter/include/byteexpress/runtime.hpp \
 	src/adapter/include/byteexpress/server.hpp \
 	src/adapter/include/byteexpress/status.hpp \
@@ -29,6 +29,7 @@ src_adapter_libbe_adapter_la_SOURCES = \
 	src/adapter/block_pool.cpp \
 	src/adapter/block_pool.hpp \
 	src/adapter/body.cpp \
+	src/adapter/c_rpc.cpp \
 	src/adapter/call_state.cpp \
 	src/adapter/call_state.hpp \
 	src/adapter/channel.cpp \
@@ -76,11 +77,13 @@ src_adapter_libbe_adapter_la_SOURCES = \
 lib_LTLIBRARIES += src/adapter/libbyteexpress.la
 src_adapter_libbyteexpress_la_SOURCES =
 nodist_EXTRA_src_adapter_libbyteexpress_la_SOURCES = dummy.cxx # links as C++
-src_adapter_libbyteexpress_la_LIBADD = src/adapter/libbe_adapter.la
+src_adapter_libbyteexpress_la_LIBADD = \
+	src/adapter/libbe_adapter.la src/adapter/memory/libbe_adapter_memory.la
 src_adapter_libbyteexpress_la_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0 \
 	-Wl,-z,defs -Wl,--version-script=$(srcdir)/src/adapter/libbyteexpress.map
 src_adapter_libbyteexpress_la_DEPENDENCIES = \
-	src/adapter/libbe_adapter.la src/adapter/libbyteexpress.map
+	src/adapter/libbe_adapter.la src/adapter/memory/libbe_adapter_memory.la \
+	src/adapter/libbyteexpress.map
 endif
 
 EXTRA_DIST += src/adapter/libbyteexpress.map

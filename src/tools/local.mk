@@ -64,4 +64,6 @@ src_tools_be_perf_SOURCES = \
 src_tools_be_perf_CPPFLAGS = $(AM_CPPFLAGS) $(ADAPTER_CPPFLAGS) $(FMT_CFLAGS) \
 	$(CLI11_CFLAGS) $(JSON_CFLAGS)
 src_tools_be_perf_LDADD = $(ADAPTER_LIBS) $(FMT_LIBS) -lpthread
+# The installation may be moved as a whole.
+src_tools_be_perf_LDFLAGS = $(AM_LDFLAGS) -Wl,-rpath,'$$ORIGIN/../lib'
 endif

@@ -13,6 +13,7 @@ for BE_TEST_TLS in be,self tcp,self; do
     done
     be_case "restarts on $BE_TEST_TLS" 120 "${BE_PREFIX[@]}" \
         "$BE_BUILDDIR/test/adapter/restart_test" "${BE_RESTARTS:-40}"
+    be_case "from C on $BE_TEST_TLS" 60 "${BE_PREFIX[@]}" "$BE_BUILDDIR/test/adapter/c_api_test"
     rm -rf "$BE_TMP"
 done
 be_finish

@@ -62,6 +62,25 @@ BOOST_AUTO_TEST_CASE(memory_lives_as_long_as_somebody_refers_to_it)
     BOOST_TEST(owner.use_count() == 1);
 }
 
+BOOST_AUTO_TEST_CASE(a_chain_is_a_body_without_a_copy)
+{
+    std::string text = "0123456789";
+    bool released    = false;
+    Body body;
+    {
+        Chain chain(Buffer::adopt(text.data(), 4, [&](void *) { released = true; }));
+        chain.append(Buffer::borrow(text.data() + 6, 2));
+        body = Body(chain);
+    }
+    BOOST_TEST(!released);
+    BOOST_TEST(body.parts().size() == 2u);
+    BOOST_TEST(body.parts()[0].iov_base == static_cast<const void *>(text.data()));
+    BOOST_TEST(body.flat().text() == "012367");
+    body = Body();
+    BOOST_TEST(released);
+    BOOST_TEST(Body(Chain()).empty());
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 } // namespace be

@@ -8,6 +8,7 @@
 #include <condition_variable>
 #include <cstring>
 #include <mutex>
+#include <thread>
 
 namespace be::test {
 
@@ -71,6 +72,20 @@ struct EchoServer {
     Runtime runtime;
     Server server;
 };
+
+// A request counts as active until its answer is on its way, which the caller may have
+// noticed before.
+inline bool becomes_idle(const Server &server)
+{
+    const auto late = std::chrono::steady_clock::now() + patience;
+    while (server.stats().active != 0) {
+        if (std::chrono::steady_clock::now() > late) {
+            return false;
+        }
+        std::this_thread::yield();
+    }
+    return true;
+}
 
 inline ChannelOptions channel_to(std::vector<std::string> addresses)
 {

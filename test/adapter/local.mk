@@ -10,7 +10,8 @@ check_PROGRAMS += test/adapter/parts_test test/adapter/api_test test/adapter/res
 TESTS          += test/adapter/parts_test test/adapter/api.sh test/adapter/symbols.sh
 
 test_adapter_parts_test_CPPFLAGS = $(adapter_test_cppflags)
-test_adapter_parts_test_LDADD    = src/adapter/libbe_adapter.la $(BOOST_TEST_LIBS)
+test_adapter_parts_test_LDADD    = src/adapter/libbe_adapter.la \
+	src/adapter/memory/libbe_adapter_memory.la $(BOOST_TEST_LIBS)
 test_adapter_parts_test_SOURCES  = \
 	test/adapter/body_test.cpp \
 	test/adapter/main.cpp \
@@ -33,6 +34,20 @@ test_adapter_api_test_SOURCES  = \
 test_adapter_restart_test_CPPFLAGS = $(AM_CPPFLAGS) $(ADAPTER_CPPFLAGS)
 test_adapter_restart_test_LDADD    = $(ADAPTER_LIBS) -lpthread
 test_adapter_restart_test_SOURCES  = test/adapter/fixture.hpp test/adapter/restart_test.cpp
+
+check_PROGRAMS += test/adapter/c_api_test
+test_adapter_c_api_test_CPPFLAGS = $(AM_CPPFLAGS) $(ADAPTER_CPPFLAGS)
+test_adapter_c_api_test_LDADD    = $(ADAPTER_LIBS) -lpthread
+test_adapter_c_api_test_SOURCES  = test/adapter/c_api_test.c
+
+check_PROGRAMS += examples/hello_rpc examples/logistic_regression
+TESTS          += test/adapter/examples.sh
+examples_hello_rpc_CPPFLAGS = $(AM_CPPFLAGS) $(ADAPTER_CPPFLAGS)
+examples_hello_rpc_LDADD    = $(ADAPTER_LIBS)
+examples_hello_rpc_SOURCES  = examples/hello_rpc.cpp
+examples_logistic_regression_CPPFLAGS = $(AM_CPPFLAGS) $(ADAPTER_CPPFLAGS)
+examples_logistic_regression_LDADD    = $(ADAPTER_LIBS) -lpthread
+examples_logistic_regression_SOURCES  = examples/logistic_regression.cpp
 endif
 
-EXTRA_DIST += test/adapter/api.sh test/adapter/symbols.sh
+EXTRA_DIST += test/adapter/api.sh test/adapter/examples.sh test/adapter/symbols.sh

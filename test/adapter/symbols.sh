@@ -11,7 +11,7 @@ be_need nm binutils
 library=$BE_BUILDDIR/src/adapter/.libs/libbyteexpress.so.0
 
 nm -D --defined-only "$library" | awk '$2 != "A" { print $3 }' | c++filt >"$BE_TMP/symbols"
-grep -vE '^(be::|be_adapter_|(typeinfo|typeinfo name|vtable) for be::Error@)' "$BE_TMP/symbols" >"$BE_TMP/others"
+grep -vE '^(be::|be_(alloc|allocator|free|free_sized|call_params|channel|reply|responder|runtime|server|status)(_[a-z]+)*@|(typeinfo|typeinfo name|vtable) for be::(Allocator|Error)@)' "$BE_TMP/symbols" >"$BE_TMP/others"
 grep -E '^be::adapter::' "$BE_TMP/symbols" >>"$BE_TMP/others"
 if [ -s "$BE_TMP/others" ]; then
     be_fail "foreign or internal symbols are exported" "$BE_TMP/others"
@@ -24,9 +24,11 @@ if [ -s "$BE_TMP/others" ]; then
 else
     be_pass "every symbol has a version"
 fi
-if grep -q '^be::Channel::call(' "$BE_TMP/symbols"; then
-    be_pass "the interface is there"
-else
-    be_fail "be::Channel::call is not exported" "$BE_TMP/symbols"
-fi
+for name in 'be::Channel::call(' 'be::Allocator::trim(' 'be_channel_call@' 'be_alloc@'; do
+    if grep -qF "$name" "$BE_TMP/symbols"; then
+        be_pass "exported: ${name%[(@]}"
+    else
+        be_fail "not exported: ${name%[(@]}" "$BE_TMP/symbols"
+    fi
+done
 be_finish

@@ -25,7 +25,8 @@ installed() { # installed PATTERN...: each matches something in the tree
     done
 }
 installed '*/bin/be_run' '*/bin/be_info' '*/ucx/libuct_be.so.0' '*/ucx/libbe_preload.so' \
-    '*/ucx/libsoftrdma.so' '*/pkgconfig/ucx-be.pc'
+    '*/ucx/libsoftrdma.so' '*/pkgconfig/ucx-be.pc' '*/lib*/libbyteexpress.so.0' \
+    '*/include/byteexpress/byteexpress.hpp' '*/pkgconfig/byteexpress.pc' '*/bin/be_perf'
 
 # Nothing of the build tree may be needed: be_run finds the modules beside itself.
 BE_RUN=$(find "$root" -path '*/bin/be_run' -print -quit)
@@ -62,7 +63,22 @@ linked() {
     # shellcheck disable=SC2086
     "${CC:-gcc}" -o "$BE_TMP/linked" "$BE_SRCDIR/test/install/linked.c" $flags && "$BE_TMP/linked"
 }
-export -f linked
+
+# So does a service that uses the adapter.
+# shellcheck disable=SC2317 # be_case calls it
+service() {
+    local pc flags
+    pc=$(find "$root" -path '*/pkgconfig/byteexpress.pc')
+    flags=$(PKG_CONFIG_PATH=$(dirname "$pc") pkg-config --cflags --libs \
+        --define-variable=prefix="${pc%/lib*}" byteexpress) || return 1
+    # shellcheck disable=SC2086
+    "${CXX:-g++}" -std=c++20 -o "$BE_TMP/hello" "$BE_SRCDIR/examples/hello_rpc.cpp" $flags \
+        "-Wl,-rpath,${pc%/pkgconfig*}" && $BE_PREFIX_TEXT "$BE_TMP/hello"
+}
+export -f linked service
 export root BE_TMP BE_SRCDIR
 be_case "linked by pkg-config" 60 bash -c linked
+be_case "be_perf" 60 "$(dirname "$BE_RUN")/be_perf" rpc --pairs 1 --duration 0.1
+export BE_PREFIX_TEXT="${BE_PREFIX[*]}"
+be_case "a service linked by pkg-config" 120 bash -c service
 be_finish

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <byteexpress/chain.hpp>
 #include <byteexpress/export.hpp>
 
 #include <cstddef>
@@ -37,6 +38,9 @@ public:
 
     /** @param bytes  Kept alive by `owner`, which may be anything. */
     Body(std::shared_ptr<const void> owner, std::span<const std::byte> bytes);
+
+    /** The slices of `chain`, kept alive by them, except for those that are borrowed. */
+    explicit Body(const Chain &chain);
 
     static Body copy(std::span<const std::byte> bytes);
     static Body copy(std::string_view text);

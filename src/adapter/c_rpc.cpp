@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <byteexpress/rpc.h>
+
+#include <byteexpress/channel.hpp>
+#include <byteexpress/server.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <limits>
+#include <new>
+
+struct be_runtime {
+    be::Runtime runtime;
+};
+
+struct be_server {
+    be_server(be::Runtime &runtime, const be::ServerOptions &options) :
+        server(runtime, options)
+    {
+    }
+    be::Server server;
+    std::string address;
+};
+
+struct be_channel {
+    be::Channel channel;
+};
+
+struct be_responder {
+    be::Responder responder;
+};
+
+static_assert(BE_PROTOCOL_ERROR == static_cast<int>(be::last_status));
+
+namespace {
+
+int report(int error, const char *text, char *why, size_t why_size)
+{
+    if ((why != nullptr) && (why_size > 0)) {
+        snprintf(why, why_size, "%s", text);
+    }
+    return error;
+}
+
+// No exception crosses the border to C.
+template<class Function>
+int guard(char *why, size_t why_size, Function &&function) noexcept
+{
+    try {
+        function();
+        return report(0, "", why, why_size);
+    } catch (const be::Error &error) {
+        return report((error.status() == be::Status::unreachable) ? EADDRNOTAVAIL :
+                                                                    EINVAL,
+                      error.what(), why, why_size);
+    } catch (const std::bad_alloc &) {
+        return report(ENOMEM, "no memory", why, why_size);
+    } catch (const std::exception &error) {
+        return report(EIO, error.what(), why, why_size);
+    }
+}
+
+template<class Params, class Init>
+Params complete(const Params *given, Init init)
+{
+    Params params;
+    init(&params);
+    if (given != nullptr) { // an older caller knows fewer members
+        std::memcpy(&params, given, std::min(given->struct_size, sizeof(params)));
+    }
+    return params;
+}
+
+be::CallOptions options_of(const be_call_params_t *given)
+{
+    const auto params = complete(given, be_call_params_init);
+    be::CallOptions options;
+    constexpr auto longest = std::numeric_limits<int64_t>::max();
+    options.timeout        = (params.timeout_us >= static_cast<uint64_t>(longest)) ?
+                                     be::no_deadline :
+                                     std::chrono::microseconds(params.timeout_us);
+    options.max_attempts   = params.max_attempts;
+    options.idempotent     = params.idempotent != 0;
+    options.priority = (params.bulk != 0) ? be::Priority::bulk : be::Priority::latency;
+    if (params.response != nullptr) {
+        options.response = {static_cast<std::byte *>(params.response),
+                            params.response_size};
+    }
+    return options;
+}
+
+be_reply_t fill(const be::Reply &reply)
+{
+    be_reply_t c{};
+    c.status      = static_cast<be_status_t>(reply.status);
+    c.code        = reply.code;
+    c.text        = reply.text.c_str();
+    c.data        = reply.body.bytes().data();
+    c.length      = reply.body.size();
+    c.incarnation = reply.incarnation;
+    c.attempts    = reply.attempts;
+    return c;
+}
+
+std::span<const std::byte> bytes_of(const void *data, size_t length)
+{
+    return {static_cast<const std::byte *>(data), length};
+}
+
+std::string text_of(const char *text)
+{
+    return (text == nullptr) ? std::string() : text;
+}
+
+} // namespace
+
+const char *be_status_string(be_status_t status)
+{
+    return be::to_string(static_cast<be::Status>(status));
+}
+
+void be_runtime_params_init(be_runtime_params_t *params)
+{
+    const be::RuntimeOptions options;
+    *params             = {};
+    params->struct_size = sizeof(*params);
+    params->threads     = options.threads;
+    params->progress    = static_cast<be_progress_t>(options.progress);
+    params->spin_us     = static_cast<unsigned>(options.spin.count());
+}
+
+int be_runtime_create(const be_runtime_params_t *given, be_runtime_t **runtime, char *why,
+                      size_t why_size)
+{
+    return guard(why, why_size, [&] {
+        const auto params = complete(given, be_runtime_params_init);
+        be::RuntimeOptions options;
+        options.threads = params.threads;
+        options.spin    = std::chrono::microseconds(params.spin_us);
+        options.pin     = params.pin != 0;
+        if ((params.progress < BE_POLLING) || (params.progress > BE_ADAPTIVE)) {
+            throw be::Error(be::Status::closed, "be_runtime_params_t.progress " +
+                                                        std::to_string(params.progress) +
+                                                        ": expected 0 to 2");
+        }
+        options.progress = static_cast<be::Progress>(params.progress);
+        *runtime         = new be_runtime{be::Runtime(options)};
+    });
+}
+
+void be_runtime_destroy(be_runtime_t *runtime)
+{
+    delete runtime;
+}
+
+int be_server_create(be_runtime_t *runtime, const char *address, be_server_t **server,
+                     char *why, size_t why_size)
+{
+    return guard(why, why_size, [&] {
+        be::ServerOptions options;
+        if (address != nullptr) {
+            options.address = address;
+        }
+        *server = new be_server(runtime->runtime, options);
+    });
+}
+
+int be_server_add(be_server_t *server, const char *name, be_handler_t handler, void *arg,
+                  char *why, size_t why_size)
+{
+    return guard(why, why_size, [&] {
+        server->server.add_async(text_of(name), [handler, arg](be::Request request,
+                                                               be::Responder responder) {
+            const auto bytes = request.body().bytes();
+            handler(arg, bytes.data(), bytes.size(),
+                    new be_responder{std::move(responder)});
+        });
+    });
+}
+
+int be_server_start(be_server_t *server, char *why, size_t why_size)
+{
+    return guard(why, why_size, [&] {
+        server->server.start();
+        server->address = server->server.address();
+    });
+}
+
+const char *be_server_address(be_server_t *server)
+{
+    return server->address.c_str();
+}
+
+int be_server_drain(be_server_t *server, unsigned limit_ms)
+{
+    return server->server.drain(std::chrono::milliseconds(limit_ms));
+}
+
+void be_server_destroy(be_server_t *server)
+{
+    delete server;
+}
+
+void be_responder_reply(be_responder_t *responder, const void *data, size_t length)
+{
+    // On failure the responder's end says that there was no answer.
+    guard(nullptr, 0,
+          [&] { responder->responder.reply(be::Body::copy(bytes_of(data, length))); });
+    delete responder;
+}
+
+void be_responder_fail(be_responder_t *responder, uint32_t code, const char *text)
+{
+    guard(nullptr, 0, [&] { responder->responder.fail(text_of(text), code); });
+    delete responder;
+}
+
+int be_channel_create(be_runtime_t *runtime, const char *const *addresses, size_t count,
+                      be_channel_t **channel, char *why, size_t why_size)
+{
+    return guard(why, why_size, [&] {
+        be::ChannelOptions options;
+        options.addresses.assign(addresses, addresses + count);
+        *channel = new be_channel{be::Channel(runtime->runtime, options)};
+    });
+}
+
+void be_channel_destroy(be_channel_t *channel)
+{
+    delete channel;
+}
+
+void be_call_params_init(be_call_params_t *params)
+{
+    const be::CallOptions options;
+    *params              = {};
+    params->struct_size  = sizeof(*params);
+    params->timeout_us   = static_cast<uint64_t>(options.timeout.count());
+    params->max_attempts = options.max_attempts;
+}
+
+be_status_t be_channel_call(be_channel_t *channel, const char *method, const void *body,
+                            size_t length, const be_call_params_t *params,
+                            be_reply_t *reply)
+{
+    auto *kept = new (std::nothrow) be::Reply;
+    if (kept == nullptr) {
+        *reply        = {};
+        reply->status = BE_CLOSED;
+        reply->text   = "no memory";
+        return reply->status;
+    }
+    std::string why(256, '\0');
+    const int error = guard(why.data(), why.size(), [&] {
+        *kept = channel->channel.call(text_of(method),
+                                      be::Body::borrow(bytes_of(body, length)),
+                                      options_of(params));
+    });
+    if (error != 0) { // a bad argument: nothing was sent
+        kept->status = (error == EINVAL) ? be::Status::no_such_method :
+                                           be::Status::closed;
+        kept->text   = why.c_str();
+    }
+    *reply          = fill(*kept);
+    reply->internal = kept;
+    return reply->status;
+}
+
+int be_channel_start(be_channel_t *channel, const char *method, const void *body,
+                     size_t length, const be_call_params_t *params,
+                     be_callback_t callback, void *arg, char *why, size_t why_size)
+{
+    return guard(why, why_size, [&] {
+        channel->channel.start(text_of(method), be::Body::copy(bytes_of(body, length)),
+                               options_of(params), [callback, arg](be::Reply reply) {
+                                   const be_reply_t c = fill(reply);
+                                   callback(arg, &c);
+                               });
+    });
+}
+
+void be_reply_release(be_reply_t *reply)
+{
+    delete static_cast<be::Reply *>(reply->internal);
+    reply->internal = nullptr;
+}

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The C interface, from C.
+ */
+#include <byteexpress/rpc.h>
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static unsigned passed, failed;
+
+#define CHECK(_condition)                                        \
+    do {                                                         \
+        if (_condition) {                                        \
+            passed++;                                            \
+        } else {                                                 \
+            failed++;                                            \
+            printf("FAIL line %d: %s\n", __LINE__, #_condition); \
+        }                                                        \
+    } while (0)
+
+static void echo(void *arg, const void *request, size_t length, be_responder_t *responder)
+{
+    ++*(unsigned *)arg;
+    be_responder_reply(responder, request, length);
+}
+
+static void fail(void *arg, const void *request, size_t length, be_responder_t *responder)
+{
+    (void)arg;
+    (void)request;
+    be_responder_fail(responder, (uint32_t)length, "not today");
+}
+
+struct waiter {
+    pthread_mutex_t mutex;
+    pthread_cond_t condition;
+    int done;
+    be_status_t status;
+    char data[16];
+};
+
+static void on_reply(void *arg, const be_reply_t *reply)
+{
+    struct waiter *waiter = arg;
+
+    pthread_mutex_lock(&waiter->mutex);
+    waiter->done   = 1;
+    waiter->status = reply->status;
+    if (reply->length < sizeof(waiter->data)) {
+        memcpy(waiter->data, reply->data, reply->length);
+    }
+    pthread_cond_signal(&waiter->condition);
+    pthread_mutex_unlock(&waiter->mutex);
+}
+
+static void test_errors(be_runtime_t *runtime)
+{
+    const char *addresses[] = {"localhost"};
+    be_runtime_params_t params;
+    be_runtime_t *other   = NULL;
+    be_channel_t *channel = NULL;
+    be_server_t *server   = NULL;
+    char why[200];
+
+    be_runtime_params_init(&params);
+    params.threads = 0;
+    CHECK(be_runtime_create(&params, &other, why, sizeof(why)) == EINVAL);
+    CHECK(strstr(why, "threads 0") != NULL);
+    CHECK(other == NULL);
+    CHECK(be_channel_create(runtime, addresses, 1, &channel, why, sizeof(why)) ==
+          EADDRNOTAVAIL);
+    CHECK(strstr(why, "'localhost'") != NULL);
+    CHECK(be_channel_create(runtime, NULL, 0, &channel, why, 10) == EINVAL);
+    CHECK(strlen(why) == 9);
+    CHECK(be_server_create(runtime, "x", &server, NULL, 0) == 0);
+    CHECK(be_server_add(server, NULL, echo, NULL, why, sizeof(why)) == EINVAL);
+    CHECK(be_server_start(server, why, sizeof(why)) == EADDRNOTAVAIL);
+    be_server_destroy(server);
+    CHECK(strcmp(be_status_string(BE_WOULD_BLOCK), "would_block") == 0);
+}
+
+static void test_calls(be_channel_t *channel)
+{
+    struct waiter waiter = {.mutex     = PTHREAD_MUTEX_INITIALIZER,
+                            .condition = PTHREAD_COND_INITIALIZER};
+    be_call_params_t params;
+    be_reply_t reply;
+    char response[8] = "";
+    size_t large     = 1 << 20;
+    char *bytes      = malloc(large);
+
+    CHECK(be_channel_call(channel, "echo", "hello", 5, NULL, &reply) == BE_OK);
+    CHECK((reply.length == 5) && (memcmp(reply.data, "hello", 5) == 0));
+    CHECK((reply.attempts == 1) && (reply.incarnation != 0));
+    be_reply_release(&reply);
+    be_reply_release(&reply);
+
+    memset(bytes, 7, large);
+    CHECK(be_channel_call(channel, "echo", bytes, large, NULL, &reply) == BE_OK);
+    CHECK((reply.length == large) && (memcmp(reply.data, bytes, large) == 0));
+    be_reply_release(&reply);
+    free(bytes);
+
+    be_call_params_init(&params);
+    params.response      = response;
+    params.response_size = sizeof(response);
+    CHECK(be_channel_call(channel, "echo", "abc", 3, &params, &reply) == BE_OK);
+    CHECK((reply.data == response) && (memcmp(response, "abc", 3) == 0));
+    be_reply_release(&reply);
+
+    CHECK(be_channel_call(channel, "fail", "1234", 4, NULL, &reply) == BE_HANDLER_FAILED);
+    CHECK((reply.code == 4) && (strcmp(reply.text, "not today") == 0));
+    be_reply_release(&reply);
+    CHECK(be_channel_call(channel, "", NULL, 0, NULL, &reply) == BE_NO_SUCH_METHOD);
+    be_reply_release(&reply);
+    params.timeout_us = 0;
+    CHECK(be_channel_call(channel, "echo", NULL, 0, &params, &reply) ==
+          BE_DEADLINE_EXCEEDED);
+    be_reply_release(&reply);
+
+    CHECK(be_channel_start(channel, "echo", "later", 5, NULL, on_reply, &waiter, NULL,
+                           0) == 0);
+    pthread_mutex_lock(&waiter.mutex);
+    while (!waiter.done) {
+        pthread_cond_wait(&waiter.condition, &waiter.mutex);
+    }
+    pthread_mutex_unlock(&waiter.mutex);
+    CHECK((waiter.status == BE_OK) && (strcmp(waiter.data, "later") == 0));
+}
+
+int main(void)
+{
+    unsigned runs         = 0;
+    be_runtime_t *runtime = NULL;
+    be_server_t *server   = NULL;
+    be_channel_t *channel = NULL;
+    const char *address;
+    char why[200] = "";
+
+    CHECK(be_runtime_create(NULL, &runtime, why, sizeof(why)) == 0);
+    if (runtime == NULL) {
+        printf("FAIL: %s\n", why);
+        return 1;
+    }
+    test_errors(runtime);
+    CHECK(be_server_create(runtime, NULL, &server, why, sizeof(why)) == 0);
+    CHECK(be_server_add(server, "echo", echo, &runs, why, sizeof(why)) == 0);
+    CHECK(be_server_add(server, "fail", fail, NULL, why, sizeof(why)) == 0);
+    CHECK(be_server_start(server, why, sizeof(why)) == 0);
+    address = be_server_address(server);
+    CHECK(be_channel_create(runtime, &address, 1, &channel, why, sizeof(why)) == 0);
+    test_calls(channel);
+    CHECK(runs == 4);
+    be_channel_destroy(channel);
+    CHECK(be_server_drain(server, 5000) != 0);
+    be_server_destroy(server);
+    be_runtime_destroy(runtime);
+    printf("%u passed, %u failed, 0 skipped\n", passed, failed);
+    return failed != 0;
+}
