@@ -153,6 +153,10 @@ void Fabric::learn_max_inline()
                               m_receive_cq, &m_receives.srq(),
                               queue_capacity(m_config.max_inline));
     m_max_inline = std::min(qp.max_inline(), m_config.max_inline);
+    m_max_short = m_max_inline - std::min<unsigned>(m_max_inline, core::data_header_size);
+    if (byte_credit()) { // those that take none
+        m_max_short = std::min(m_max_short, core::FlowConfig{}.small_message);
+    }
 }
 
 verbs::QueuePairCapacity Fabric::queue_capacity(unsigned max_inline) const
@@ -219,9 +223,7 @@ core::FlowConfig Fabric::flow_config(unsigned posted) const
 
 be_fabric_attr_t Fabric::attributes() const noexcept
 {
-    return {.max_short = m_max_inline > core::data_header_size ?
-                                 m_max_inline - core::data_header_size :
-                                 0,
+    return {.max_short = m_max_short,
             .max_bcopy = m_config.segment_size,
             .max_zcopy = m_config.segment_size,
             .max_rma   = std::size_t{1} << 40,

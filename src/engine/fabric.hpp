@@ -493,6 +493,7 @@ private:
     unsigned m_notice_surplus    = 0; // receives posted on behalf of peers that are gone
     unsigned m_notices_missing   = 0; // receives used up and not posted again
     unsigned m_max_inline        = 0;
+    unsigned m_max_short         = 0; // payload of a message that goes inline
     FabricCounters m_counters;
 };
 

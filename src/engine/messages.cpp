@@ -134,7 +134,7 @@ be_status_t Fabric::send_short(Link &link, std::uint8_t am_id, std::uint64_t hea
                                const void *payload, unsigned length)
 {
     std::array<std::byte, core::data_header_size + sizeof(header)> front;
-    if (front.size() + length > m_max_inline) [[unlikely]] {
+    if (sizeof(header) + length > m_max_short) [[unlikely]] {
         return BE_ERR_INVALID;
     }
     if (const be_status_t status = admit(link); status != BE_OK) {
@@ -161,7 +161,7 @@ be_status_t Fabric::send_short(Link &link, std::uint8_t am_id, const be_sge_t *p
                        static_cast<std::uint32_t>(parts[i].length), 0};
         length += parts[i].length;
     }
-    if (core::data_header_size + length > m_max_inline) [[unlikely]] {
+    if (length > m_max_short) [[unlikely]] {
         return BE_ERR_INVALID;
     }
     if (const be_status_t status = admit(link); status != BE_OK) {

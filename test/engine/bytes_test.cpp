@@ -93,6 +93,31 @@ BOOST_AUTO_TEST_CASE(messages_of_all_sizes_from_many_arrive_whole_and_in_order)
     BOOST_CHECK_LE(receiver.metric("byte_credit_outstanding"), 64u << 10);
 }
 
+// Short messages take no byte credit, however long they may be.
+BOOST_AUTO_TEST_CASE(the_longest_short_messages)
+{
+    Device device;
+    Node a(device, tight(device)), b(device, tight(device));
+    be_peer_t *peer = a.connect(b);
+    be_fabric_attr_t attr;
+    be_fabric_query(a.fabric, &attr);
+    const auto data = pattern(attr.max_short - 8, 1);
+    for (unsigned i = 0; i < 1000; ++i) {
+        BOOST_REQUIRE_EQUAL(push({&a, &b},
+                                 [&]() -> ssize_t {
+                                     return be_am_short(peer, 1, i, data.data(),
+                                                        static_cast<unsigned>(
+                                                                data.size()));
+                                 }),
+                            BE_OK);
+    }
+    BOOST_CHECK_EQUAL(be_am_short(peer, 1, 0, data.data(),
+                                  static_cast<unsigned>(data.size() + 1)),
+                      BE_ERR_INVALID);
+    BOOST_REQUIRE(wait({&a, &b}, [&] { return b.received.size() == 1000; }));
+    BOOST_CHECK(a.failed.empty() && b.failed.empty());
+}
+
 // Credit comes in parts that are too little for the next one.
 BOOST_AUTO_TEST_CASE(one_after_another_of_growing_size)
 {
