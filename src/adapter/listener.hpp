@@ -4,7 +4,7 @@
 //
 // UCX's connection manager over TCP (seen in 1.13) uses a listener after it was destroyed
 // when a client has connected but not yet said who it is. So a listener is destroyed only
-// together with its worker. Until then it keeps its port, rejects clients while no server
+// together with its worker, and deaf for a moment before. Until then it keeps its port, rejects clients while no server
 // uses it, and is taken over by the next server with that address.
 #pragma once
 
@@ -38,6 +38,10 @@ public:
 
     // A server asks for `wanted` (perhaps with port 0): can it have this one?
     bool fits(const Address &wanted) const;
+
+    // Lets the kernel drop what wants to connect from now on, so that a moment later nobody
+    // is between having connected and having said who he is.
+    void deafen() noexcept;
 
     const std::string &address() const noexcept
     {

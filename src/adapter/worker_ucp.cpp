@@ -80,7 +80,17 @@ Worker::Worker(std::shared_ptr<Context> context, const RuntimeOptions &options) 
 Worker::~Worker()
 {
     stop();
-    listeners.clear();
+    if (!listeners.empty()) {
+        // See Listener: those who have connected say who they are within this time.
+        for (const auto &listener : listeners) {
+            listener->deafen();
+        }
+        const Clock::time_point until = Clock::now() + std::chrono::milliseconds(30);
+        while (Clock::now() < until) {
+            ucp_worker_progress(m_worker);
+        }
+        listeners.clear();
+    }
     ucp_worker_destroy(m_worker);
     ::close(m_wake_fd);
 }
