@@ -102,7 +102,7 @@ ThreadCache *Heap::cache() noexcept
 void *Heap::allocate(size_t size, size_t align, unsigned owner, std::string *why) noexcept
 {
     const HeapThreads::Last last = HeapThreads::last;
-    if (((last.heap == m_id) & caches(size, owner) & common(align))) [[likely]] {
+    if ((last.heap == m_id) && caches(size, owner) && common(align)) [[likely]] {
         const unsigned class_index  = class_of(size);
         HeapCounters::Owner *counts = last.cache->counters.prepared(owner);
         void *block                 = last.cache->take(class_index);
@@ -120,8 +120,8 @@ void *Heap::allocate(size_t size, size_t align, unsigned owner, std::string *why
 void Heap::free(void *address, size_t size, size_t align, unsigned owner) noexcept
 {
     const HeapThreads::Last last = HeapThreads::last;
-    if ((last.heap == m_id) & caches(size, owner) & common(align) & (address != nullptr))
-            [[likely]] {
+    if ((last.heap == m_id) && caches(size, owner) && common(align) &&
+        (address != nullptr)) [[likely]] {
         const unsigned class_index  = class_of(size);
         HeapCounters::Owner *counts = last.cache->counters.prepared(owner);
         if ((counts != nullptr) && last.cache->put(class_index, address)) [[likely]] {
