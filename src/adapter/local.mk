@@ -10,7 +10,6 @@ byteexpress_include_HEADERS = \
 	src/adapter/include/byteexpress/body.hpp \
 	src/adapter/include/byteexpress/byteexpress.hpp \
 	src/adapter/include/byteexpress/channel.hpp \
-	src/adapter/include/byteexpress/export.hpp \
 	src/adapter/include/byteexpress/ps.hpp \
 	src/adapter/include/byteexpress/rpc.h \
 	src/adapter/include/byteexpress/runtime.hpp \
@@ -80,7 +79,7 @@ nodist_EXTRA_src_adapter_libbyteexpress_la_SOURCES = dummy.cxx # links as C++
 src_adapter_libbyteexpress_la_LIBADD = \
 	src/adapter/libbe_adapter.la src/adapter/memory/libbe_adapter_memory.la
 src_adapter_libbyteexpress_la_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0 \
-	-Wl,-z,defs -Wl,--version-script=$(srcdir)/src/adapter/libbyteexpress.map
+	$(BE_NO_UNDEFINED) -Wl,--version-script=$(srcdir)/src/adapter/libbyteexpress.map
 src_adapter_libbyteexpress_la_DEPENDENCIES = \
 	src/adapter/libbe_adapter.la src/adapter/memory/libbe_adapter_memory.la \
 	src/adapter/libbyteexpress.map

@@ -7,6 +7,30 @@
 #include <string>
 
 namespace be {
+namespace {
+
+// Calls visit(slice, first byte in it, bytes) for each slice that [offset, offset + length)
+// touches.
+template<class Visit>
+void for_each_part(std::span<const Buffer> slices, std::size_t offset, std::size_t length,
+                   Visit visit)
+{
+    for (const Buffer &one : slices) {
+        if (length == 0) {
+            break;
+        }
+        if (offset >= one.size()) {
+            offset -= one.size();
+            continue;
+        }
+        const std::size_t taken = std::min(one.size() - offset, length);
+        visit(one, offset, taken);
+        length -= taken;
+        offset = 0;
+    }
+}
+
+} // namespace
 
 Chain::Chain(Chain &&other) noexcept :
     m_slices(std::move(other.m_slices)),
@@ -114,19 +138,10 @@ Chain Chain::slice(std::size_t offset, std::size_t length) const
 {
     check("slice", offset, length);
     Chain part;
-    for (const Buffer &one : slices()) {
-        if (length == 0) {
-            break;
-        }
-        if (offset >= one.size()) {
-            offset -= one.size();
-            continue;
-        }
-        const std::size_t taken = std::min(one.size() - offset, length);
-        part.append(one.slice(offset, taken));
-        length -= taken;
-        offset = 0;
-    }
+    for_each_part(slices(), offset, length,
+                  [&](const Buffer &one, std::size_t from, std::size_t count) {
+                      part.append(one.slice(from, count));
+                  });
     return part;
 }
 
@@ -204,20 +219,11 @@ void Chain::copy_to(void *target, std::size_t offset, std::size_t length) const
 {
     check("copy", offset, length);
     auto *to = static_cast<std::byte *>(target);
-    for (const Buffer &one : slices()) {
-        if (length == 0) {
-            break;
-        }
-        if (offset >= one.size()) {
-            offset -= one.size();
-            continue;
-        }
-        const std::size_t taken = std::min(one.size() - offset, length);
-        memcpy(to, one.data() + offset, taken);
-        to += taken;
-        length -= taken;
-        offset = 0;
-    }
+    for_each_part(slices(), offset, length,
+                  [&](const Buffer &one, std::size_t from, std::size_t count) {
+                      memcpy(to, one.data() + from, count);
+                      to += count;
+                  });
 }
 
 Buffer Chain::flatten(Allocator &memory) const
