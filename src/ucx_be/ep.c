@@ -30,10 +30,11 @@ UCS_CLASS_INIT_FUNC(uct_be_ep_t, const uct_ep_params_t *params)
     UCT_EP_PARAMS_CHECK_DEV_IFACE_ADDRS(params);
     UCS_CLASS_CALL_SUPER_INIT(uct_base_ep_t, &iface->super);
 
-    self->gate    = UCT_BE_GATE_OPEN;
-    self->status  = UCS_OK;
-    self->refused = UINT64_MAX;
-    self->demand  = 0;
+    self->gate      = UCT_BE_GATE_OPEN;
+    self->status    = UCS_OK;
+    self->refused   = UINT64_MAX;
+    self->demand    = 0;
+    self->turn_left = 0;
     ucs_queue_head_init(&self->pending);
     ucs_list_head_init(&self->ops);
     ucs_list_head_init(&self->cancels);

@@ -29,6 +29,7 @@ struct uct_be_ep {
     uint64_t refused; /* round in which the engine last refused a send */
     ucs_queue_head_t pending; /* uct_pending_req_t */
     unsigned demand; /* of those, and the one that runs: told to the engine */
+    unsigned turn_left; /* requests of a turn that was cut short, 0: the next one is whole */
     ucs_list_link_t ops; /* uct_be_op_t that the engine works on */
     ucs_list_link_t cancels; /* uct_be_op_t: flushes that wait until `ops` is empty */
     ucs_list_link_t iface_link; /* uct_be_iface_t::eps */

@@ -3,7 +3,7 @@
  * Pending requests: what could not be sent and is tried again from progress.
  *
  * Endpoints take turns, so that none waits for another's backlog: who was served goes to the end,
- * who found no resources keeps his place. The requests of one endpoint
+ * who found no resources keeps his place and what is left of his turn. The requests of one endpoint
  * stay in order among each other and ahead of every later send: a request at its turn may make one
  * send per call, so that the sends of a completion callback, which runs inside the turn too, queue
  * up behind it. The engine is told how many requests wait: that is the peer's demand for credit.
@@ -135,9 +135,11 @@ static turn_t run_request(uct_be_iface_t *iface, uct_be_ep_t *ep, unsigned *coun
 /* 1: the turn was cut short for want of resources, and the endpoint still has requests. */
 static int take_turn(uct_be_iface_t *iface, uct_be_ep_t *ep, unsigned *count_p)
 {
-    unsigned i;
+    if (ep->turn_left == 0) {
+        ep->turn_left = REQUESTS_PER_TURN;
+    }
 
-    for (i = 0; (i < REQUESTS_PER_TURN) && !ucs_queue_is_empty(&ep->pending); ++i) {
+    for (; (ep->turn_left > 0) && !ucs_queue_is_empty(&ep->pending); --ep->turn_left) {
         /* A failed endpoint's requests run, to meet the error. */
         if ((ep->gate != UCT_BE_GATE_FAILED) && !be_peer_can_send(ep->peer)) {
             return 1;
@@ -154,6 +156,7 @@ static int take_turn(uct_be_iface_t *iface, uct_be_ep_t *ep, unsigned *count_p)
     }
 
     if (ucs_queue_is_empty(&ep->pending)) {
+        ep->turn_left = 0;
         leave_turns(ep);
     }
     return 0;
