@@ -339,10 +339,10 @@ void Fabric::demand(Link &link, int change)
     Peer &peer = link.peer;
     link.queued += static_cast<unsigned>(change);
     peer.queued += static_cast<unsigned>(change);
-    if (change < 0 && peer.usable()) {
+    // Those that are still there use what was asked for; the last one to go tells what is left of it.
+    if (change < 0 && peer.queued + peer.parked.size() == 0 && peer.usable()) {
         flow_event([&](core::Actions &actions) {
-            m_flow.cancelled(peer.index, peer.queued + peer.parked.size(), now(),
-                             actions);
+            m_flow.cancelled(peer.index, 0, now(), actions);
         });
     }
 }
