@@ -39,6 +39,8 @@ check_PROGRAMS += test/adapter/c_api_test
 test_adapter_c_api_test_CPPFLAGS = $(AM_CPPFLAGS) $(ADAPTER_CPPFLAGS)
 test_adapter_c_api_test_LDADD    = $(ADAPTER_LIBS) -lpthread
 test_adapter_c_api_test_SOURCES  = test/adapter/c_api_test.c
+# Compiled as C; linked as C++, whose sanitizer runtime the library needs.
+nodist_EXTRA_test_adapter_c_api_test_SOURCES = dummy.cxx
 
 check_PROGRAMS += examples/hello_rpc examples/logistic_regression
 TESTS          += test/adapter/examples.sh
