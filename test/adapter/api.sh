@@ -9,7 +9,7 @@
 for BE_TEST_TLS in be,self tcp,self; do
     be_start adapter
     for suite in calls servers failures hostile parameters idle; do
-        be_case "$suite on $BE_TEST_TLS" 120 "${BE_PREFIX[@]}" \
+        be_case "$suite on $BE_TEST_TLS" 120 "$BE_SRCDIR/test/adapter/again.sh" "${BE_PREFIX[@]}" \
             "$BE_BUILDDIR/test/adapter/api_test" "--run_test=$suite"
     done
     # Only when asked for: UCX 1.13 itself aborts now and then (tcp_sockcm_ep.c, async.c) when its listener ends

@@ -52,4 +52,4 @@ examples_logistic_regression_LDADD    = $(ADAPTER_LIBS) -lpthread
 examples_logistic_regression_SOURCES  = examples/logistic_regression.cpp
 endif
 
-EXTRA_DIST += test/adapter/api.sh test/adapter/examples.sh test/adapter/symbols.sh
+EXTRA_DIST += test/adapter/again.sh test/adapter/api.sh test/adapter/examples.sh test/adapter/symbols.sh
