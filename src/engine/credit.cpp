@@ -242,15 +242,27 @@ void Fabric::look_for_bytes()
     }
 }
 
-// Whoever owes us bytes is asked for a notice when he grants them; our own pool may want to hear of the time.
-void Fabric::fall_asleep()
+// Whoever owes us bytes is asked for a notice when he grants them; our own pool may want to hear of the time. False:
+// the queues can raise no event.
+bool Fabric::fall_asleep()
 {
-    look_for_bytes();
-    if (m_bulk_due) {
-        pump_bulk();
+    if (m_receives.missing()) {
+        refill_receives();
     }
-    flow_event([&](core::Actions &actions) { m_flow.sleep(now(), actions); });
-    m_timer.set(m_flow.tick_due_ns());
+    if (byte_credit()) {
+        look_for_bytes();
+        if (m_bulk_due) {
+            pump_bulk();
+        }
+        flow_event([&](core::Actions &actions) { m_flow.sleep(now(), actions); });
+        m_timer.set(m_flow.tick_due_ns());
+    }
+    (void)m_channel.acknowledge();
+    if (m_receive_cq.arm() == 0 && m_send_cq.arm() == 0) {
+        return true;
+    }
+    queue_failure("completion");
+    return false;
 }
 
 } // namespace be::engine

@@ -317,7 +317,7 @@ private:
     void return_credit(Peer &peer);
     void read_cell(Peer &peer);
     void look_for_bytes();
-    void fall_asleep();
+    bool fall_asleep();
 
     // notices.cpp
     void notify(Peer &peer, core::Notice::Kind kind, std::uint32_t value);

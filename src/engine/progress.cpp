@@ -210,15 +210,7 @@ be_status_t Fabric::arm()
     if (m_inbox.pending() || m_stashed_receives != 0 || m_stashed_sends != 0) {
         return BE_ERR_BUSY;
     }
-    if (m_receives.missing()) {
-        refill_receives();
-    }
-    if (byte_credit()) {
-        fall_asleep();
-    }
-    (void)m_channel.acknowledge();
-    if (m_receive_cq.arm() != 0 || m_send_cq.arm() != 0) {
-        queue_failure("completion");
+    if (!fall_asleep()) {
         return BE_ERR_IO;
     }
     // What came in between would raise no event: take it, progress() will handle it.

@@ -230,15 +230,7 @@ be_status_t Fabric::arm_for_many()
     if (m_inbox.pending()) {
         return BE_ERR_BUSY;
     }
-    if (m_receives.missing()) {
-        refill_receives();
-    }
-    if (byte_credit()) {
-        fall_asleep();
-    }
-    (void)m_channel.acknowledge();
-    if (m_receive_cq.arm() != 0 || m_send_cq.arm() != 0) {
-        queue_failure("completion");
+    if (!fall_asleep()) {
         return BE_ERR_IO;
     }
     // What came in between would raise no event. It may be for others, and there may be more of it.
