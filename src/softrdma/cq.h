@@ -49,7 +49,8 @@ public:
 private:
     peer &m_to;
     cq_shared &m_cq;
-    cqe *m_place = nullptr;
+    cqe *m_place   = nullptr;
+    int m_doorbell = -1; // the owner's, to be rung for an overrun
 };
 
 void push_completion(process &me, peer &to, uint32_t cq, const completion &entry);

@@ -92,7 +92,7 @@ completion_writer::completion_writer(process &me, peer &to, uint32_t index,
     if (has_room(m_cq)) [[likely]] {
         m_place = &ring_of(to.segment, m_cq)[m_cq.tail & (m_cq.capacity - 1)];
     } else if (m_cq.overrun.exchange(1, std::memory_order_relaxed) == 0) {
-        to.ring_doorbell(me.reg.entry(to.slot).doorbell_fd);
+        m_doorbell = me.reg.entry(to.slot).doorbell_fd;
     }
 }
 
@@ -100,6 +100,9 @@ completion_writer::~completion_writer()
 {
     if (m_place == nullptr) [[unlikely]] {
         m_cq.lock.unlock();
+        if (m_doorbell >= 0) {
+            m_to.ring_doorbell(m_doorbell);
+        }
         return;
     }
     if (m_cq.timed != 0) {

@@ -7,6 +7,7 @@
 #include "keys.h"
 #include "mr.h"
 #include "operation.h"
+#include "packet_source.h"
 
 #include <cerrno>
 
@@ -49,28 +50,6 @@ bool local_memory(const queue_pair &qp, const ibv_send_wr &wr, memory_list &resu
 }
 
 namespace {
-
-// Whether the target queue pair takes packets from this one.
-bool accepts(const queue_pair &qp, const ibv_send_wr &wr, const qp_shared &target,
-             uint32_t device)
-{
-    uint32_t state = target.state.load(std::memory_order_seq_cst);
-    if ((state != IBV_QPS_RTR) && (state != IBV_QPS_RTS) && (state != IBV_QPS_SQD) &&
-        (state != IBV_QPS_SQE)) {
-        return false;
-    }
-    if ((target.type != static_cast<uint32_t>(qp.qp_base.qp_type)) ||
-        (target.device != device)) {
-        return false;
-    }
-    if (target.type == IBV_QPT_UD) {
-        // A key with the top bit set stands for the sender's own.
-        uint32_t key = wr.wr.ud.remote_qkey;
-        return target.qkey == (((key & 0x80000000u) != 0) ? qp.attributes.qkey : key);
-    }
-    return (target.dest_qpn == qp.qp_base.qp_num) && (target.dest_device == qp.device) &&
-           (target.rq_psn == qp.attributes.sq_psn);
-}
 
 uint32_t needed_access(ibv_wr_opcode opcode)
 {
@@ -284,7 +263,7 @@ outcome execute(queue_pair &qp, const ibv_send_wr &wr, bool counted)
         return outcome::no_response();
     }
     qp_shared &target = to->segment->qps[place.index];
-    if (!accepts(qp, wr, target, place.device)) {
+    if (!accepts(target, source_of(qp, wr, place.device))) {
         return outcome::no_response();
     }
 

@@ -70,6 +70,7 @@ src_softrdma_libsoftrdma_la_SOURCES = \
 	src/softrdma/mw.h \
 	src/softrdma/operation.h \
 	src/softrdma/orders.h \
+	src/softrdma/packet_source.h \
 	src/softrdma/pd.cpp \
 	src/softrdma/pd.h \
 	src/softrdma/peer.cpp \

@@ -3,6 +3,7 @@
 
 #include "guard.h"
 #include "operation.h"
+#include "packet_source.h"
 #include "relay_window.h"
 
 namespace softrdma {
@@ -14,23 +15,6 @@ bool is_read(relay_kind kind)
            (kind == relay_kind::add);
 }
 
-packet_source source_of(const operation &op)
-{
-    const queue_pair &qp = op.qp;
-    uint32_t key         = 0;
-    if (op.datagram()) {
-        // A key with the top bit set stands for the sender's own.
-        key = op.wr.wr.ud.remote_qkey;
-        key = ((key & 0x80000000u) != 0) ? qp.attributes.qkey : key;
-    }
-    return {static_cast<uint32_t>(qp.qp_base.qp_type),
-            qp.qp_base.qp_num,
-            qp.device,
-            op.target.device,
-            qp.attributes.sq_psn,
-            key};
-}
-
 // Writes the request down. Not visible to the target before it is open.
 void describe(const operation &op, relay_kind kind, uint64_t remote_addr, uint64_t length,
               const completion *receive, relay_shared &request)
@@ -39,7 +23,7 @@ void describe(const operation &op, relay_kind kind, uint64_t remote_addr, uint64
     request.generation = op.to.generation;
     request.slot       = op.to.slot;
     request.qp         = op.target_index;
-    request.from       = source_of(op);
+    request.from       = source_of(op.qp, op.wr, op.target.device);
     request.kind       = kind;
     request.rkey       = atomic ? op.wr.wr.atomic.rkey : op.wr.wr.rdma.rkey;
     request.addr       = remote_addr;

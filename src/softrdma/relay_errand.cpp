@@ -7,6 +7,7 @@
 #include "mr.h"
 #include "mw.h"
 #include "operation.h"
+#include "packet_source.h"
 
 namespace softrdma {
 namespace {
@@ -16,22 +17,6 @@ void answer(relay_shared &request, const outcome &result)
     request.answer    = static_cast<uint32_t>(result.what);
     request.status    = static_cast<uint32_t>(result.status);
     request.rnr_timer = result.rnr_timer;
-}
-
-// Whether the queue pair takes packets from there, see accepts() of execute.cpp.
-bool expects(const qp_shared &target, const packet_source &from)
-{
-    uint32_t state = target.state.load(std::memory_order_seq_cst);
-    if (((state != IBV_QPS_RTR) && (state != IBV_QPS_RTS) && (state != IBV_QPS_SQD) &&
-         (state != IBV_QPS_SQE)) ||
-        (target.type != from.type) || (target.device != from.to_device)) {
-        return false;
-    }
-    if (target.type == IBV_QPT_UD) {
-        return target.qkey == from.qkey;
-    }
-    return (target.dest_qpn == from.number) && (target.dest_device == from.device) &&
-           (target.rq_psn == from.psn);
 }
 
 bool takes_receive(relay_kind kind)
@@ -97,7 +82,7 @@ errand::step errand::next_piece(const relay_window &window)
     relay_shared &request = window.entry;
     // Memory and queue pair are not given away meanwhile.
     execution_guard guard(m_owner->reg, m_owner->reg.own_slot());
-    if (!expects(target(), request.from)) {
+    if (!accepts(target(), request.from)) {
         let_go();
         answer(request, outcome::no_response());
         return step::over;

@@ -248,20 +248,22 @@ receive_queue::lost_slots(const std::function<void(slot_set &)> &list_delivered)
         }
         return found->second;
     };
-    slot_set lost;
     m_freed.drain(m_free);
-    for (uint32_t index = 0; index < m_slots; ++index) {
-        if (!alive(slot(index)->claimer.load(std::memory_order_relaxed))) {
-            lost.insert(index);
-        }
-    }
+    std::vector<bool> accounted(m_slots);
     for (uint32_t index : m_free) {
-        lost.erase(index);
+        accounted[index] = true;
     }
     // One that died just before it took the slot has marked it only.
     uint32_t tail = m_shared.tail.load(std::memory_order_relaxed);
     for (uint32_t i = m_shared.head.load(std::memory_order_relaxed); i != tail; ++i) {
-        lost.erase(fifo[i & mask]);
+        accounted[fifo[i & mask]] = true;
+    }
+    slot_set lost;
+    for (uint32_t index = 0; index < m_slots; ++index) {
+        if (!accounted[index] &&
+            !alive(slot(index)->claimer.load(std::memory_order_relaxed))) {
+            lost.insert(index);
+        }
     }
     if (!lost.empty()) {
         slot_set delivered;
