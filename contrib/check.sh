@@ -12,7 +12,7 @@
 #   install   what `make install` installs, run from where it was installed
 #   dist      make distcheck
 # and, only where it is named:
-#   races     the software device and its tests, built by clang with ThreadSanitizer
+#   races     the software device, recovery and the adapter, built by clang with ThreadSanitizer
 #
 # The last line is "N passed, M failed, K skipped"; the exit status says whether M is 0.
 # Logs are in build/logs/. With CI=true nothing may be skipped for want of a tool.
@@ -32,7 +32,7 @@ for stage in ${chosen//,/ }; do
 done
 
 passed=0 failed=0 skipped=0
-failures=()
+failures=() cases=()
 jobs=-j$(nproc)
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 # read by contrib/test-counts.sh
@@ -42,6 +42,14 @@ export BOOST_TEST_REPORT_LEVEL=short BOOST_TEST_COLOR_OUTPUT=0
 add() {
     passed=$((passed + $2)) failed=$((failed + $3)) skipped=$((skipped + $4))
     [ "$3" = 0 ] || failures+=("$1: $3")
+}
+
+# blame LOG: the cases that failed by it are named again at the end.
+blame() {
+    local line
+    while read -r line; do
+        cases+=("$(basename "$1" .log): ${line:0:200}")
+    done < <(grep -E '^FAIL |: (fatal )?error: in ' "$1" | sed 's|^[^ ]*/||' | head -n 5)
 }
 
 # step NAME COMMAND...: passes or fails as a whole.
@@ -57,20 +65,24 @@ counted() {
     read -r p f s < <(sed -n 's/^\([0-9]*\) passed, \([0-9]*\) failed, \([0-9]*\) skipped$/\1 \2 \3/p' \
         "$logs/$1.log" | tail -n 1) || f=1
     [ "$status" = 0 ] || [ "$f" != 0 ] || f=1
+    [ "$f" = 0 ] || blame "$logs/$1.log"
     add "$1" "$p" "$f" "$s"
 }
 
-# suite NAME TREE SECONDS [TESTS]: `make check` in TREE, of all tests or of these.
+# suite NAME TREE SECONDS [TESTS]: `make check` in TREE, of all tests or of these. Two at once: most of them wait for
+# something most of the time, and none may depend on having the machine to itself.
 suite() {
     local name=$1 tree=$2 status=0 results=() p f s
     local arguments=(check ${4:+TESTS="$4"})
     find "$tree/test" "$tree/contrib" -name '*.trs' -delete 2>/dev/null || true
-    timeout -k 10 "$3" make -C "$tree" "${arguments[@]}" </dev/null 2>&1 |
+    timeout -k 10 "$3" make -C "$tree" -j2 "${arguments[@]}" </dev/null 2>&1 |
         tee "$logs/$name.log" | sed -un 's/^\(PASS\|FAIL\|SKIP\|ERROR\):/    \1/p' || status=$?
     while read -r result; do
         results+=("$result")
-        ! grep -qE '^:test-result: (FAIL|ERROR|SKIP)' "$result" ||
+        if grep -qE '^:test-result: (FAIL|ERROR|SKIP)' "$result"; then
             show_end "${result%.trs}.log" 40
+            blame "${result%.trs}.log"
+        fi
     done < <(find "$tree/test" "$tree/contrib" -name '*.trs' 2>/dev/null | sort)
     read -r p f s < <("$top/contrib/test-counts.sh" "${results[@]}")
     # make did not get as far as its tests, or not to their end
@@ -112,8 +124,8 @@ configure_sanitized() {
     shift
     mkdir -p "$tree"
     cd "$tree"
-    # clang: a second opinion on the code, and it brings libFuzzer
-    [ -x config.status ] || "$top/configure" CC=clang CXX=clang++ \
+    # clang: a second opinion on the code, and it brings libFuzzer. Reports need the lines only.
+    [ -x config.status ] || "$top/configure" CC=clang CXX=clang++ CFLAGS=-g1 CXXFLAGS=-g1 \
         "${@/#/--enable-}" --enable-debug --enable-werror
 }
 
@@ -135,27 +147,35 @@ stage_sanitize() {
 }
 
 stage_races() {
-    local tree=$build/races
+    local tree=$build/races domain=races-$$ suite
     step races-configure configure_sanitized "$tree" tsan || return 0
-    step races-build make -C "$tree" "$jobs" src/softrdma/libsoftrdma.la \
-        test/verbs/softrdma_test test/verbs/crash/crash_test || return 0
+    step races-build make -C "$tree" "$jobs" all || return 0
+    step races-tests make -C "$tree" "$jobs" test/verbs/softrdma_test test/verbs/crash/crash_test \
+        test/fault/chaos test/adapter/api_test || return 0
     # Tests fork: what runs on in the child is the test's, not a thread of the parent.
     export TSAN_OPTIONS=die_after_fork=0:atexit_sleep_ms=0
-    step races-device env SOFTRDMA_LIBRARY="$tree/src/softrdma/.libs/libsoftrdma.so" \
-        SOFTRDMA_DOMAIN="races-$$" timeout -k 10 600 "$tree/test/verbs/softrdma_test" || true
-    rm -f /dev/shm/softrdma*-"races-$$"
+    export BE_BUILDDIR=$tree BE_MODULEDIR=$tree/modules SOFTRDMA_DOMAIN=$domain
+    export SOFTRDMA_LIBRARY=$tree/src/softrdma/.libs/libsoftrdma.so
+    step races-device timeout -k 10 600 "$tree/test/verbs/softrdma_test" || true
+    step races-chaos timeout -k 10 300 "$tree/test/fault/chaos" --seconds 30 || true
+    for suite in calls servers failures exchanges hostile parameters idle; do
+        step "races-$suite" env UCX_TLS=be,self timeout -k 10 300 "$tree/src/tools/be_run" -- \
+            "$tree/test/adapter/api_test" "--run_test=$suite" || true
+    done
+    rm -f /dev/shm/softrdma*-"$domain"
     kill_some races-kills "$tree"
-    unset TSAN_OPTIONS
+    unset TSAN_OPTIONS BE_BUILDDIR BE_MODULEDIR SOFTRDMA_DOMAIN SOFTRDMA_LIBRARY
 }
 
-stage_rxe() { counted rxe 1400 test/rxe/run.sh; }
+stage_rxe() { counted rxe 2500 test/rxe/run.sh; }
 
 stage_install() { counted install 600 test/install/run.sh; }
 
-# The release archive builds, installs, uninstalls and cleans up. The tests have just run on the same sources.
+# The release archive builds, installs, uninstalls and cleans up. The tests have just run on the same sources,
+# optimised, so nothing that is built here is used.
 stage_dist() {
     step distcheck timeout -k 10 1500 make -C "$build" "$jobs" distcheck \
-        DISTCHECK_CONFIGURE_FLAGS=--disable-tests || true
+        DISTCHECK_CONFIGURE_FLAGS="--disable-tests CFLAGS='-O0 -g0' CXXFLAGS='-O0 -g0'" || true
 }
 
 # Every file of the repository is in the release archive, but for git's and CI's own.
@@ -182,5 +202,6 @@ done
 say ""
 say "took $((SECONDS - start)) s"
 for failure in "${failures[@]}"; do say "failed in $failure"; done
+for case in "${cases[@]}"; do say "  $case"; done
 say "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" = 0 ]

@@ -17,11 +17,13 @@ src/core
 src/memory    core
 src/verbs     core
 src/control   core
-src/engine    core memory verbs control
+src/engine    core memory verbs control metrics/api.hpp
+src/metrics   core
 src/ucx_be    engine/c_api.h
 src/softrdma
 src/adapter   core memory
-src/tools     core memory verbs control adapter engine/c_api.h
+src/python    adapter
+src/tools     core memory verbs control adapter engine/c_api.h metrics/api.hpp metrics/where.hpp
 test/sim      core
 '
 
@@ -36,9 +38,11 @@ ucp/          src/ucx_be src/adapter src/tools
 hwloc         src/memory src/adapter
 boost/        src/control
 flatbuffers/  src/control src/adapter
-sodium        src/control src/engine
+sodium        src/control src/engine src/adapter
 fmt/          src/engine src/adapter src/tools
 CLI/          src/tools src/softrdma test/sim
+pybind11/     src/python
+prometheus/   src/metrics
 nlohmann/     src/tools src/softrdma test/sim
 '
 

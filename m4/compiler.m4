@@ -46,8 +46,10 @@ template<std::unsigned_integral T> T first(std::span<const T> s) { return s[0]; 
     CXXFLAGS=$be_save_CXXFLAGS
     AC_LANG_POP([C++])
 
+    dnl A test is compiled for a single run: BE_TEST_FLAGS make the first quicker.
     AS_IF([test "x$enable_debug" = xyes],
-          [be_opt="-O0 -g3 -DBE_ENABLE_ASSERT"], [be_opt="-O2 -g"])
+          [be_opt="-O0 -g3 -DBE_ENABLE_ASSERT" BE_TEST_FLAGS=],
+          [be_opt="-O2 -g" BE_TEST_FLAGS="-O1 -g1"])
     AS_IF([test "x$enable_werror" = xyes], [be_werror=" -Werror"], [be_werror=])
     be_common="$be_opt -Wall -Wextra$be_werror -fPIC -fvisibility=hidden"
     BE_CFLAGS="-std=gnu11 $be_common"
@@ -59,5 +61,6 @@ template<std::unsigned_integral T> T first(std::span<const T> s) { return s[0]; 
     AC_SUBST([BE_CXX_STD])
     AC_SUBST([BE_CFLAGS])
     AC_SUBST([BE_CXXFLAGS])
+    AC_SUBST([BE_TEST_FLAGS])
     AC_SUBST([BE_LDFLAGS])
 ])

@@ -12,6 +12,8 @@ AC_DEFUN([BE_SUMMARY], [
     AC_MSG_NOTICE([Warnings errors:  $enable_werror])
     AC_MSG_NOTICE([          Tests:  $enable_tests])
     AC_MSG_NOTICE([            MPI:  $be_mpi])
+    AC_MSG_NOTICE([         Python:  $be_python])
+    AC_MSG_NOTICE([     Prometheus:  $be_prometheus])
     AC_MSG_NOTICE([     Benchmarks:  $be_benchmark])
     AC_MSG_NOTICE([      libFuzzer:  $be_fuzzer])
     AC_MSG_NOTICE([=========================================================])

@@ -1,70 +1,62 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "adapter/block_pool.hpp"
 
-#include <array>
-#include <bit>
-#include <mutex>
+#include "adapter/pool_regions.hpp"
+#include "memory/heap.hpp"
+
+#include <atomic>
 #include <new>
-#include <vector>
 
 namespace be::adapter {
 
 namespace {
 
-constexpr size_t smallest   = 4096; // below, the C library does it
-constexpr size_t largest    = size_t{64} << 20; // above, it goes back to the system
-constexpr size_t most_kept  = size_t{256} << 20; // bytes, of all sizes together
-constexpr size_t page_align = 4096;
+constexpr size_t smallest  = 4096; // below, the C library does it
+constexpr size_t largest   = size_t{64} << 20; // above, it goes back to the system
+constexpr size_t most_kept = size_t{256} << 20; // bytes that may lie idle
+
+memory::HeapConfig heap_config()
+{
+    memory::HeapConfig config;
+    config.arena.step = largest; // so that no region goes with its block
+    config.owner      = "bodies";
+    return config;
+}
 
 class Pool {
 public:
-    std::byte *get(size_t size)
+    // Null: no memory.
+    std::byte *get(size_t size) noexcept
     {
-        {
-            std::lock_guard lock(m_mutex);
-            auto &blocks = blocks_of(size);
-            if (!blocks.empty()) {
-                std::byte *block = blocks.back();
-                blocks.pop_back();
-                m_kept -= size;
-                return block;
-            }
+        void *block = m_heap.allocate(size);
+        if (block != nullptr) {
+            m_live.fetch_add(size, std::memory_order_relaxed);
         }
-        return static_cast<std::byte *>(operator new(size, std::align_val_t(page_align)));
+        return static_cast<std::byte *>(block);
     }
 
     void put(std::byte *block, size_t size) noexcept
     {
-        {
-            std::lock_guard lock(m_mutex);
-            auto &blocks = blocks_of(size);
-            if ((size <= largest) && (m_kept + size <= most_kept) &&
-                (blocks.size() < blocks.capacity())) {
-                blocks.push_back(block);
-                m_kept += size;
-                return;
-            }
+        m_heap.free(block, size);
+        const size_t live   = m_live.fetch_sub(size, std::memory_order_relaxed) - size;
+        const size_t mapped = regions.bytes();
+        if ((mapped > most_kept) && (live < mapped / 4) && !m_trimming.exchange(true)) {
+            m_heap.trim(most_kept);
+            m_trimming.store(false);
         }
-        operator delete(block, std::align_val_t(page_align));
     }
 
-    Pool()
+    size_t live() const noexcept
     {
-        for (auto &blocks : m_blocks) {
-            blocks.reserve(256); // so that put() cannot throw
-        }
+        return m_live.load(std::memory_order_relaxed);
     }
+
+    PoolRegions regions;
 
 private:
-    std::vector<std::byte *> &blocks_of(size_t size) noexcept
-    {
-        const size_t index = static_cast<size_t>(std::countr_zero(size / smallest));
-        return m_blocks[std::min(index, m_blocks.size() - 1)];
-    }
-
-    std::mutex m_mutex;
-    size_t m_kept = 0;
-    std::array<std::vector<std::byte *>, 16> m_blocks;
+    memory::Heap m_heap{heap_config(), regions.registrar()};
+    std::atomic<size_t> m_live{0};
+    std::atomic<bool> m_trimming{false};
 };
 
 // Never destroyed: bodies may live in static objects.
@@ -78,12 +70,29 @@ Pool &pool()
 
 std::shared_ptr<std::byte[]> pooled(size_t size)
 {
-    if ((size < smallest) || (size > largest)) {
+    std::byte *block = ((size >= smallest) && (size <= largest)) ? pool().get(size) :
+                                                                   nullptr;
+    if (block == nullptr) {
         return std::make_shared_for_overwrite<std::byte[]>(size);
     }
-    const size_t rounded = std::bit_ceil(size);
-    return {pool().get(rounded),
-            [rounded](std::byte *block) { pool().put(block, rounded); }};
+    return {block, [size](std::byte *its) { pool().put(its, size); }};
+}
+
+PoolUser::PoolUser(ucp_context_h context) : m_context(context)
+{
+    pool().regions.attach(context);
+}
+
+PoolUser::~PoolUser()
+{
+    pool().regions.detach(m_context);
+}
+
+PoolStats pool_stats()
+{
+    PoolStats stats = pool().regions.stats();
+    stats.live      = pool().live();
+    return stats;
 }
 
 } // namespace be::adapter

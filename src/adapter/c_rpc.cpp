@@ -140,6 +140,7 @@ int be_runtime_create(const be_runtime_params_t *given, be_runtime_t **runtime, 
         options.threads = params.threads;
         options.spin    = std::chrono::microseconds(params.spin_us);
         options.pin     = params.pin != 0;
+        options.token   = (params.token != nullptr) ? params.token : "";
         if ((params.progress < BE_POLLING) || (params.progress > BE_ADAPTIVE)) {
             throw be::Error(be::Status::closed, "be_runtime_params_t.progress " +
                                                         std::to_string(params.progress) +

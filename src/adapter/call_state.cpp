@@ -20,8 +20,10 @@ namespace {
 Clock::time_point after(std::chrono::microseconds timeout)
 {
     const Clock::time_point now = Clock::now();
-    return (timeout >= Clock::time_point::max() - now) ? Clock::time_point::max() :
-                                                         now + timeout;
+    // in microseconds: more of them than nanoseconds fit into a duration
+    const auto longest = std::chrono::floor<std::chrono::microseconds>(
+            Clock::time_point::max() - now);
+    return (timeout >= longest) ? Clock::time_point::max() : now + timeout;
 }
 
 void futex_wait(std::atomic<uint32_t> &word, uint32_t value, Clock::time_point until)

@@ -45,20 +45,54 @@ Connection::Connection(std::shared_ptr<ChannelState> channel, size_t address) :
 
 std::string Connection::open()
 {
-    const Address &address = m_channel->address(m_address);
-    ucp_ep_params_t params{};
+    const auto self = std::static_pointer_cast<Connection>(shared_from_this());
 
-    params.field_mask       = UCP_EP_PARAM_FIELD_FLAGS | UCP_EP_PARAM_FIELD_SOCK_ADDR;
-    params.flags            = UCP_EP_PARAMS_FLAGS_CLIENT_SERVER;
-    params.sockaddr.addr    = address.get();
-    params.sockaddr.addrlen = address.length;
-    const auto self         = std::static_pointer_cast<Connection>(shared_from_this());
-    std::string why         = worker().connect(self, params);
-    if (why.empty()) {
-        worker().timers.add(m_timer, Clock::now() + m_channel->options().connect_timeout);
-        send_notice(*this, {.kind = wire::Kind::hello});
+    if (!worker().enroll(self)) {
+        return "the runtime is closed";
     }
-    return why;
+    worker().timers.add(m_timer, Clock::now() + m_channel->options().connect_timeout);
+    m_dialer = std::make_shared<exchange::Dialer>(worker().loop(), worker().secret(),
+                                                  number(), worker().address());
+    link     = m_dialer;
+    exchange::Dialer::Events events;
+    events.down    = worker().link_down(self);
+    events.welcome = [on   = worker().shared_from_this(),
+                      weak = std::weak_ptr(self)](const exchange::Message &welcome) {
+        // UCP reads the address where it is: in memory of its own, aligned
+        on->hand_over([weak, welcome,
+                       address = std::vector<std::byte>(welcome.address.begin(),
+                                                        welcome.address.end())] {
+            if (const auto connection = weak.lock()) {
+                connection->on_welcome(welcome, address);
+            }
+        });
+    };
+    m_dialer->start(m_channel->address(m_address), std::move(events));
+    return {};
+}
+
+void Connection::on_welcome(const exchange::Message &welcome,
+                            std::span<const std::byte> address)
+{
+    if (!is_open() || m_draining) {
+        return;
+    }
+    const uint32_t made = worker().turns(address);
+    if (made > welcome.turn) { // others have connected meanwhile
+        m_dialer->ask_again(made);
+        return;
+    }
+    const std::string why = worker().connect(*this, address, welcome.connection,
+                                             welcome.turn);
+    if (!why.empty()) {
+        worker().fail(*this, why);
+        return;
+    }
+    m_timer.clear();
+    m_ready       = true;
+    m_incarnation = welcome.incarnation;
+    m_limit       = std::min<size_t>(welcome.window, m_channel->options().max_in_flight);
+    m_channel->on_ready(*this);
 }
 
 void Connection::send(CallState &call)
@@ -81,11 +115,12 @@ void Connection::send(CallState &call)
     call.stage      = Stage::sent;
     call.reply.attempts++;
     call.reply.incarnation = m_incarnation;
-    call.out.encode({.kind  = wire::Kind::request,
-                     .flags = bulk ? wire::flag_bulk : uint8_t{0},
-                     .id    = call.id,
-                     .value = microseconds_left(call.deadline),
-                     .text  = call.method});
+    call.out.encode({.kind       = wire::Kind::request,
+                     .flags      = bulk ? wire::flag_bulk : uint8_t{0},
+                     .connection = peer(),
+                     .id         = call.id,
+                     .value      = microseconds_left(call.deadline),
+                     .text       = call.method});
     call.sending      = true;
     call.self_sending = call.self;
     worker().send(*this, call.out);
@@ -120,8 +155,6 @@ CallState *Connection::find(uint64_t id) const noexcept
 const char *Connection::on_message(Incoming &message)
 {
     switch (message.header.kind) {
-    case wire::Kind::welcome:
-        return m_ready ? "a second welcome" : on_welcome(message.header);
     case wire::Kind::response:
         return m_ready ? on_response(message) : "a response before the welcome";
     case wire::Kind::goodbye:
@@ -143,19 +176,6 @@ void Connection::drain()
     if (m_calls == 0) {
         worker().close(*this);
     }
-}
-
-const char *Connection::on_welcome(const wire::Header &header)
-{
-    if ((header.value == 0) || (header.code == 0)) {
-        return "a welcome without incarnation or limit";
-    }
-    m_timer.clear();
-    m_ready       = true;
-    m_incarnation = header.value;
-    m_limit       = std::min<size_t>(header.code, m_channel->options().max_in_flight);
-    m_channel->on_ready(*this);
-    return nullptr;
 }
 
 const char *Connection::on_response(Incoming &message)

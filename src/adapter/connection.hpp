@@ -7,6 +7,7 @@
 #pragma once
 
 #include "adapter/endpoint.hpp"
+#include "adapter/exchange/dialer.hpp"
 #include "adapter/timer_wheel.hpp"
 
 #include <string>
@@ -77,7 +78,7 @@ private:
         uint32_t uses   = 0;
     };
 
-    const char *on_welcome(const wire::Header &header);
+    void on_welcome(const exchange::Message &welcome, std::span<const std::byte> address);
     const char *on_response(Incoming &message);
     void place_body(CallState &call, Incoming &message);
     void notify(const wire::Header &header);
@@ -93,6 +94,7 @@ private:
     size_t m_bulk          = 0;
     std::vector<Slot> m_slots;
     std::vector<uint32_t> m_free;
+    std::shared_ptr<exchange::Dialer> m_dialer; // is the link
     ConnectTimer m_timer;
 };
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "adapter/context.hpp"
 
-#include <cstdlib>
-
 namespace be::adapter {
 
 void require(ucs_status_t status, const std::string &what)
@@ -14,13 +12,13 @@ void require(ucs_status_t status, const std::string &what)
 
 Context::Context()
 {
-    // A server that restarts wants its port back while connections to it are still ending.
-    // UCX takes this from the environment only; what the user has set stays.
-    setenv("UCX_CM_REUSEADDR", "y", 0);
-
     ucp_config_t *config = nullptr;
     require(ucp_config_read(nullptr, nullptr, &config),
             "UCX cannot read its configuration (variables UCX_*)");
+
+    // Endpoints are paired when they are made, not with the first large message: see
+    // Worker::create(). A release that does not know this pairs them by itself.
+    (void)ucp_config_modify(config, "RESOLVE_REMOTE_EP_ID", "y");
 
     ucp_params_t params{};
     params.field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_MT_WORKERS_SHARED |
@@ -33,10 +31,12 @@ Context::Context()
     ucp_config_release(config);
     require(status, "UCX finds no transport that can be used (see UCX_TLS and "
                     "UCX_NET_DEVICES)");
+    m_pool.emplace(m_context);
 }
 
 Context::~Context()
 {
+    m_pool.reset();
     ucp_cleanup(m_context);
 }
 

@@ -5,6 +5,9 @@
 
 #include <byteexpress/status.hpp>
 
+#include "adapter/block_pool.hpp"
+
+#include <optional>
 #include <string>
 
 #include <ucp/api/ucp.h>
@@ -26,6 +29,7 @@ public:
 
 private:
     ucp_context_h m_context = nullptr;
+    std::optional<PoolUser> m_pool; // large bodies are known to it
 };
 
 // Throws Error with `what` and UCX's text unless `status` is UCS_OK.

@@ -5,6 +5,7 @@
 // All of it belongs to the holder of the worker's lock.
 #pragma once
 
+#include "adapter/exchange/link.hpp"
 #include "adapter/wire.hpp"
 
 #include <byteexpress/body.hpp>
@@ -65,18 +66,33 @@ public:
         return m_worker;
     }
 
-    // Null before connecting, and once it has failed or is being closed.
-    ucp_ep_h handle() const noexcept
+    // From enrolling until it has failed or is being closed.
+    bool is_open() const noexcept
     {
-        return m_open ? m_ep : nullptr;
+        return m_open;
     }
+
+    // The numbers of this connection: ours, which messages to us carry, and the peer's.
+    uint64_t number() const noexcept
+    {
+        return m_number;
+    }
+    uint64_t peer() const noexcept
+    {
+        return m_peer;
+    }
+
+    // The TCP connection, which is closed together with it.
+    std::shared_ptr<exchange::Link> link;
 
 private:
     friend class Worker;
 
     Worker &m_worker;
-    ucp_ep_h m_ep = nullptr;
-    bool m_open   = false;
+    ucp_ep_h m_ep     = nullptr; // set by connecting
+    bool m_open       = false;
+    uint64_t m_number = 0;
+    uint64_t m_peer   = 0;
 };
 
 // A message on its way out. Its owner keeps it alive until `done` was called.

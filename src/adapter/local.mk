@@ -20,14 +20,15 @@ byteexpress_include_HEADERS = \
 # The tests look inside, which the library itself does not allow.
 noinst_LTLIBRARIES += src/adapter/libbe_adapter.la
 src_adapter_libbe_adapter_la_CPPFLAGS = \
-	$(AM_CPPFLAGS) $(ADAPTER_CPPFLAGS) $(UCX_CPPFLAGS) $(HWLOC_CFLAGS)
-src_adapter_libbe_adapter_la_LIBADD = $(UCX_LDFLAGS) $(UCP_LIBS) $(HWLOC_LIBS) -lpthread
+	$(AM_CPPFLAGS) $(ADAPTER_CPPFLAGS) $(UCX_CPPFLAGS) $(HWLOC_CFLAGS) $(SODIUM_CFLAGS)
+src_adapter_libbe_adapter_la_LIBADD = $(UCX_LDFLAGS) $(UCP_LIBS) $(HWLOC_LIBS) $(SODIUM_LIBS) -lpthread
 src_adapter_libbe_adapter_la_SOURCES = \
 	src/adapter/address.cpp \
 	src/adapter/address.hpp \
 	src/adapter/block_pool.cpp \
 	src/adapter/block_pool.hpp \
 	src/adapter/body.cpp \
+	src/adapter/bytes.hpp \
 	src/adapter/c_rpc.cpp \
 	src/adapter/call_state.cpp \
 	src/adapter/call_state.hpp \
@@ -40,9 +41,23 @@ src_adapter_libbe_adapter_la_SOURCES = \
 	src/adapter/context.cpp \
 	src/adapter/context.hpp \
 	src/adapter/endpoint.hpp \
-	src/adapter/listener.cpp \
-	src/adapter/listener.hpp \
+	src/adapter/exchange/acceptor.cpp \
+	src/adapter/exchange/acceptor.hpp \
+	src/adapter/exchange/dialer.cpp \
+	src/adapter/exchange/dialer.hpp \
+	src/adapter/exchange/link.cpp \
+	src/adapter/exchange/link.hpp \
+	src/adapter/exchange/loop.cpp \
+	src/adapter/exchange/loop.hpp \
+	src/adapter/exchange/message.cpp \
+	src/adapter/exchange/message.hpp \
+	src/adapter/exchange/secret.cpp \
+	src/adapter/exchange/secret.hpp \
+	src/adapter/exchange/socket.cpp \
+	src/adapter/exchange/socket.hpp \
 	src/adapter/notice.hpp \
+	src/adapter/pool_regions.cpp \
+	src/adapter/pool_regions.hpp \
 	src/adapter/posted.hpp \
 	src/adapter/ps/messages.hpp \
 	src/adapter/ps/push_log.hpp \
@@ -70,6 +85,7 @@ src_adapter_libbe_adapter_la_SOURCES = \
 	src/adapter/wire.hpp \
 	src/adapter/worker.cpp \
 	src/adapter/worker.hpp \
+	src/adapter/worker_endpoints.cpp \
 	src/adapter/worker_sleep.cpp \
 	src/adapter/worker_ucp.cpp
 

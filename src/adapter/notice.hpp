@@ -8,9 +8,10 @@
 namespace be::adapter {
 
 // Under the worker's lock.
-inline void send_notice(Endpoint &to, const wire::Header &header)
+inline void send_notice(Endpoint &to, wire::Header header)
 {
-    auto *notice = new Outgoing([](Outgoing &sent, ucs_status_t) { delete &sent; });
+    auto *notice      = new Outgoing([](Outgoing &sent, ucs_status_t) { delete &sent; });
+    header.connection = to.peer();
     notice->encode(header);
     to.worker().send(to, *notice);
 }

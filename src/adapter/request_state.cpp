@@ -88,6 +88,7 @@ void RequestState::answer(Status status, const std::string &text, uint32_t code,
 void RequestState::send()
 {
     if (connection->forget(*this)) {
+        m_header.connection = connection->peer();
         m_answer.encode(m_header);
         connection->worker().send(*connection, m_answer);
     } else {

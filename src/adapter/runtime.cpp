@@ -35,9 +35,11 @@ void check(const RuntimeOptions &options)
 Workers::Workers(const RuntimeOptions &options) : m_options(options)
 {
     check(options);
+    const exchange::Secret secret(options.token);
     const auto context = std::make_shared<Context>();
+    m_loop             = std::make_shared<exchange::Loop>();
     for (unsigned i = 0; i < options.threads; i++) {
-        m_workers.push_back(std::make_shared<Worker>(context, options));
+        m_workers.push_back(std::make_shared<Worker>(context, options, m_loop, secret));
     }
     for (unsigned i = 0; i < options.threads; i++) {
         m_workers[i]->start([this, i] {
@@ -58,6 +60,9 @@ void Workers::stop()
 {
     for (const auto &worker : m_workers) {
         worker->stop();
+    }
+    if (m_loop != nullptr) {
+        m_loop->stop(); // after it has said goodbye for the workers
     }
     for (const auto &worker : m_workers) {
         worker->post([] {}); // and with it what others have left

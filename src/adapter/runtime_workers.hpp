@@ -50,6 +50,7 @@ public:
 
 private:
     const RuntimeOptions m_options;
+    std::shared_ptr<exchange::Loop> m_loop;
     std::vector<std::shared_ptr<Worker>> m_workers;
     std::atomic<unsigned> m_turn = 0;
     mutable std::mutex m_mutex;

@@ -110,6 +110,13 @@ Server::Server(Runtime &runtime, const ServerOptions &options) :
     require_limit(options.max_requests, "max_requests");
     require_limit(options.max_requests_per_connection, "max_requests_per_connection");
     require_limit(options.max_connections, "max_connections");
+    require_limit(options.max_half_open, "max_half_open");
+    if (options.handshake_timeout.count() < 1) {
+        throw Error(Status::closed,
+                    "ServerOptions::handshake_timeout " +
+                            std::to_string(options.handshake_timeout.count()) +
+                            " ms: expected at least 1");
+    }
 }
 
 Server::~Server()

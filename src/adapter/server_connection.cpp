@@ -7,6 +7,8 @@
 #include "adapter/server_state.hpp"
 #include "adapter/worker.hpp"
 
+#include <algorithm>
+
 namespace be::adapter {
 
 namespace {
@@ -31,14 +33,9 @@ ServerConnection::ServerConnection(Worker &owner, std::shared_ptr<ServerState> s
 
 const char *ServerConnection::on_message(Incoming &message)
 {
-    if (message.header.kind == wire::Kind::hello) {
-        return on_hello();
-    }
-    if (!m_greeted) {
-        return "no hello before the first request";
-    }
     switch (message.header.kind) {
     case wire::Kind::request:
+        m_asked = true;
         return on_request(message);
     case wire::Kind::cancel: {
         const auto at = m_requests.find(message.header.id);
@@ -52,18 +49,29 @@ const char *ServerConnection::on_message(Incoming &message)
     }
 }
 
-const char *ServerConnection::on_hello()
+void ServerConnection::join(const std::shared_ptr<exchange::Guest> &guest,
+                            const exchange::Joining &joining)
 {
-    if (m_greeted) {
-        return "a second hello";
+    if (!is_open() || (joining.again && m_asked)) {
+        worker().fail(*this, "exchange of addresses: joins a second time");
+        return;
     }
-    m_greeted = true;
+    worker().disconnect(*this); // what the client could not take
+    const uint32_t turn   = std::max(worker().turns(joining.address), joining.turn);
+    const std::string why = worker().connect(*this, joining.address, joining.connection,
+                                             turn);
+    if (!why.empty()) {
+        worker().fail(*this, why);
+        return;
+    }
     const size_t window =
             std::min<size_t>(m_server->options().max_requests_per_connection, UINT32_MAX);
-    send_notice(*this, {.kind  = wire::Kind::welcome,
-                        .value = m_server->incarnation(),
-                        .code  = static_cast<uint32_t>(window)});
-    return nullptr;
+    guest->welcome({.kind        = exchange::Kind::welcome,
+                    .connection  = number(),
+                    .incarnation = m_server->incarnation(),
+                    .window      = static_cast<uint32_t>(window),
+                    .turn        = turn},
+                   worker().address());
 }
 
 void ServerConnection::refuse(uint64_t id, Status status, const std::string &text)

@@ -47,87 +47,91 @@ const Method *ServerState::find(std::string_view name) const
 void ServerState::start()
 {
     const Address address = parse_address(m_options.address, "ServerOptions::address");
-    std::exception_ptr error;
+    Worker &worker        = m_workers->at(0); // they all have the same loop and secret
 
     if (m_started.exchange(true)) {
         throw Error(Status::closed, "the server was started before");
     }
-    Worker &worker = m_workers->at(0);
-    worker.run([&] {
-        try {
-            listen(worker, address);
-        } catch (...) {
-            error = std::current_exception();
-        }
-    });
-    if (error) {
-        std::rethrow_exception(error);
-    }
-}
-
-// Under the lock of worker 0.
-void ServerState::listen(Worker &worker, const Address &address)
-{
-    for (const auto &listener : worker.listeners) {
-        if (listener->fits(address)) {
-            m_listener = listener.get();
-        }
-    }
-    if (m_listener == nullptr) {
-        worker.listeners.push_back(std::make_unique<Listener>(worker, address));
-        m_listener = worker.listeners.back().get();
-    }
-    m_address = m_listener->address();
-    m_listener->use([this](ucp_conn_request_h request) { return accept(request); });
+    exchange::Service service{
+            worker.secret(), m_options.handshake_timeout, m_options.max_half_open,
+            [weak = weak_from_this()](const std::shared_ptr<exchange::Guest> &guest,
+                                      exchange::Joining joining) {
+                if (const auto self = weak.lock()) {
+                    self->join(guest, std::move(joining));
+                } else {
+                    guest->close("the server is closed");
+                }
+            }};
+    m_acceptor = std::make_shared<exchange::Acceptor>(worker.loop(), address,
+                                                      std::move(service));
+    m_acceptor->start();
 }
 
 std::string ServerState::address() const
 {
-    return m_address;
+    return (m_acceptor == nullptr) ? std::string() : m_acceptor->address();
 }
 
-// Under the lock of worker 0.
-bool ServerState::accept(ucp_conn_request_h request)
+// On the loop's thread.
+void ServerState::join(const std::shared_ptr<exchange::Guest> &guest,
+                       exchange::Joining joining)
 {
-    size_t connections = 0;
-    {
-        std::lock_guard lock(m_mutex);
-        connections = m_connections.size();
-    }
-    if (m_draining || (connections >= m_options.max_connections)) {
-        return false;
-    }
-    const auto turn = m_turn.fetch_add(1, std::memory_order_relaxed);
-    Worker &worker  = m_workers->at(turn % m_workers->size());
-    const auto self = shared_from_this();
-    if (&worker == &m_workers->at(0)) {
-        attach(request, worker);
+    std::shared_ptr<ServerConnection> connection;
+    std::string refusal;
+
+    if (joining.again) {
+        connection = guest->connection.lock();
+        refusal    = "the connection is closed";
+    } else if (m_draining) {
+        refusal = "the server is draining";
     } else {
-        worker.post([self, request, &worker] { self->attach(request, worker); });
-    }
-    return true;
-}
-
-// Under the lock of `worker`.
-void ServerState::attach(ucp_conn_request_h request, Worker &worker)
-{
-    auto connection = std::make_shared<ServerConnection>(worker, shared_from_this());
-
-    ucp_ep_params_t params{};
-    params.field_mask   = UCP_EP_PARAM_FIELD_CONN_REQUEST;
-    params.conn_request = request;
-    {
         std::lock_guard lock(m_mutex);
-        m_connections.insert(connection);
+        if (m_connections.size() < m_options.max_connections) {
+            const auto turn = m_turn.fetch_add(1, std::memory_order_relaxed);
+            Worker &worker  = m_workers->at(turn % m_workers->size());
+            connection = std::make_shared<ServerConnection>(worker, shared_from_this());
+            connection->link = guest;
+            m_connections.insert(connection);
+        } else {
+            refusal = "max_connections of " + std::to_string(m_options.max_connections) +
+                      " reached";
+        }
     }
-    worker.serve(1);
-    if (!worker.connect(connection, params).empty()) {
-        closed(*connection);
+    if (connection == nullptr) {
+        guest->close(refusal);
         return;
     }
-    counters.accepted.fetch_add(1, std::memory_order_relaxed);
+    Worker &worker = connection->worker();
+    if (!joining.again) {
+        guest->connection = connection;
+        guest->set_down(worker.link_down(connection));
+    }
+    worker.hand_over(
+            [self = shared_from_this(), connection, guest, joining = std::move(joining)] {
+                self->attach(connection, guest, joining);
+            });
+}
+
+// Under the lock of its worker.
+void ServerState::attach(const std::shared_ptr<ServerConnection> &connection,
+                         const std::shared_ptr<exchange::Guest> &guest,
+                         const exchange::Joining &joining)
+{
+    Worker &worker = connection->worker();
+
+    if (!joining.again) {
+        worker.serve(1);
+        if (!worker.enroll(connection)) {
+            closed(*connection);
+            guest->close("the server is closed");
+            return;
+        }
+        counters.accepted.fetch_add(1, std::memory_order_relaxed);
+    }
     if (m_draining) {
         worker.fail(*connection, "the server is draining");
+    } else {
+        connection->join(guest, joining);
     }
 }
 
@@ -165,15 +169,6 @@ void ServerState::note_exception(const std::string &, const char *) noexcept
     counters.exceptions.fetch_add(1, std::memory_order_relaxed);
 }
 
-void ServerState::stop_listening()
-{
-    m_workers->at(0).run([this] {
-        if (m_listener != nullptr) {
-            std::exchange(m_listener, nullptr)->use(nullptr);
-        }
-    });
-}
-
 std::set<std::shared_ptr<ServerConnection>> ServerState::connections() const
 {
     std::lock_guard lock(m_mutex);
@@ -187,14 +182,14 @@ bool ServerState::drain(std::chrono::milliseconds limit)
     if (m_draining.exchange(true)) {
         return true;
     }
-    stop_listening();
+    if (m_acceptor != nullptr) {
+        m_acceptor->stop();
+    }
     for (const auto &connection : connections()) {
         connection->worker().post([connection] {
             send_notice(*connection, {.kind = wire::Kind::goodbye});
         });
     }
-    // Channels close by themselves when they have what they wait for. So no request is on
-    // its way to a connection that is closed, as far as they answer in time.
     // Channels close by themselves when they have what they wait for. So no request is on
     // its way to a connection that is closed, as far as they answer in time.
     const bool idle = wait_until(until, [this] { return m_active == 0; });

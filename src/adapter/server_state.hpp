@@ -3,6 +3,7 @@
 // A server: its methods, its listener and its connections.
 #pragma once
 
+#include "adapter/exchange/acceptor.hpp"
 #include "adapter/request_state.hpp"
 #include "adapter/runtime_workers.hpp"
 #include "adapter/server_connection.hpp"
@@ -56,10 +57,10 @@ public:
     ServerCounters counters;
 
 private:
-    bool accept(ucp_conn_request_h request);
-    void listen(Worker &worker, const Address &address);
-    void attach(ucp_conn_request_h request, Worker &worker);
-    void stop_listening();
+    void join(const std::shared_ptr<exchange::Guest> &guest, exchange::Joining joining);
+    void attach(const std::shared_ptr<ServerConnection> &connection,
+                const std::shared_ptr<exchange::Guest> &guest,
+                const exchange::Joining &joining);
     bool wait_until(Clock::time_point until, const std::function<bool()> &reached);
     std::set<std::shared_ptr<ServerConnection>> connections() const;
 
@@ -67,8 +68,7 @@ private:
     const ServerOptions m_options;
     const uint64_t m_incarnation;
     std::map<std::string, Method, std::less<>> m_methods; // fixed once started
-    Listener *m_listener = nullptr; // under the lock of worker 0
-    std::string m_address;
+    std::shared_ptr<exchange::Acceptor> m_acceptor; // once started
     std::atomic<bool> m_started  = false;
     std::atomic<bool> m_draining = false;
     std::atomic<size_t> m_active = 0;

@@ -1,30 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "adapter/wire.hpp"
 
+#include "adapter/bytes.hpp"
+
 #include <algorithm>
 #include <cstring>
 
 namespace be::adapter::wire {
 
 namespace {
-
-template<class T>
-void put(std::byte *to, T value) noexcept
-{
-    for (std::size_t i = 0; i < sizeof(T); i++) {
-        to[i] = static_cast<std::byte>(value >> (8 * i));
-    }
-}
-
-template<class T>
-T get(const std::byte *from) noexcept
-{
-    T value = 0;
-    for (std::size_t i = 0; i < sizeof(T); i++) {
-        value = static_cast<T>(value | static_cast<T>(from[i]) << (8 * i));
-    }
-    return value;
-}
 
 const char *check(const std::byte *from, std::size_t size) noexcept
 {
@@ -38,7 +22,7 @@ const char *check(const std::byte *from, std::size_t size) noexcept
         return "another version of the protocol";
     }
     const auto kind = get<std::uint8_t>(from + 3);
-    if ((kind < static_cast<std::uint8_t>(Kind::hello)) ||
+    if ((kind < static_cast<std::uint8_t>(Kind::request)) ||
         (kind > static_cast<std::uint8_t>(Kind::goodbye))) {
         return "unknown kind of message";
     }
@@ -48,10 +32,10 @@ const char *check(const std::byte *from, std::size_t size) noexcept
     if ((get<std::uint8_t>(from + 5) & ~flag_bulk) != 0) {
         return "unknown flags";
     }
-    if ((get<std::uint16_t>(from + 6) != 0) || (get<std::uint16_t>(from + 30) != 0)) {
+    if ((get<std::uint16_t>(from + 6) != 0) || (get<std::uint16_t>(from + 38) != 0)) {
         return "reserved bytes are not 0";
     }
-    const std::size_t text = get<std::uint16_t>(from + 28);
+    const std::size_t text = get<std::uint16_t>(from + 36);
     if ((text > max_text) || (fixed_size + text != size)) {
         return "length of the text does not match the message";
     }
@@ -71,11 +55,12 @@ std::size_t encode(const Header &header, std::span<std::byte, max_size> to) noex
     put(at + 4, static_cast<std::uint8_t>(header.status));
     put(at + 5, header.flags);
     put(at + 6, std::uint16_t{0});
-    put(at + 8, header.id);
-    put(at + 16, header.value);
-    put(at + 24, header.code);
-    put(at + 28, static_cast<std::uint16_t>(text));
-    put(at + 30, std::uint16_t{0});
+    put(at + 8, header.connection);
+    put(at + 16, header.id);
+    put(at + 24, header.value);
+    put(at + 32, header.code);
+    put(at + 36, static_cast<std::uint16_t>(text));
+    put(at + 38, std::uint16_t{0});
     if (text != 0) {
         std::memcpy(at + fixed_size, header.text.data(), text);
     }
@@ -90,14 +75,15 @@ std::optional<Header> decode(std::span<const std::byte> from, const char **why) 
     if (*why != nullptr) {
         return std::nullopt;
     }
-    return Header{.kind   = static_cast<Kind>(get<std::uint8_t>(at + 3)),
-                  .status = static_cast<Status>(get<std::uint8_t>(at + 4)),
-                  .flags  = get<std::uint8_t>(at + 5),
-                  .id     = get<std::uint64_t>(at + 8),
-                  .value  = get<std::uint64_t>(at + 16),
-                  .code   = get<std::uint32_t>(at + 24),
-                  .text   = {reinterpret_cast<const char *>(at) + fixed_size,
-                             from.size() - fixed_size}};
+    return Header{.kind       = static_cast<Kind>(get<std::uint8_t>(at + 3)),
+                  .status     = static_cast<Status>(get<std::uint8_t>(at + 4)),
+                  .flags      = get<std::uint8_t>(at + 5),
+                  .connection = get<std::uint64_t>(at + 8),
+                  .id         = get<std::uint64_t>(at + 16),
+                  .value      = get<std::uint64_t>(at + 24),
+                  .code       = get<std::uint32_t>(at + 32),
+                  .text       = {reinterpret_cast<const char *>(at) + fixed_size,
+                                 from.size() - fixed_size}};
 }
 
 } // namespace be::adapter::wire

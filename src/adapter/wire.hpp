@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // The header of the adapter's messages, which are UCP active messages: a fixed part of
-// 32 bytes, then a text (the name of a method, or why a call failed). The body of a
+// 40 bytes, then a text (the name of a method, or why a call failed). The body of a
 // request or response is the active message's data.
 //
-//   0  u16  magic 0xBE57            8  u64  id of the request
-//   2  u8   version                16  u64  value (by kind, below)
-//   3  u8   kind                   24  u32  code (by kind, below)
-//   4  u8   status                 28  u16  length of the text
-//   5  u8   flags                  30  u16  0
-//   6  u16  0
+//   0  u16  magic 0xBE57            8  u64  connection, the receiver's number of it
+//   2  u8   version                16  u64  id of the request
+//   3  u8   kind                   24  u64  value (by kind, below)
+//   4  u8   status                 32  u32  code (by kind, below)
+//   5  u8   flags                  36  u16  length of the text
+//   6  u16  0                      38  u16  0
 //
 //            value                          code
-//   hello    features of the client         -
-//   welcome  incarnation of the server      requests under way that it takes
 //   request  microseconds left, 0: no end   -
 //   response -                              the handler's own
 //   cancel   -                              -
 //   goodbye  -                              -
+//
+// The connection's number was drawn at random by the receiver and told to the other side
+// in the exchange of addresses (exchange/message.hpp): who does not know it is not heard.
 //
 // All numbers are little-endian. Decoding checks everything, and reads nothing outside
 // its span: the bytes come from another process.
@@ -35,32 +36,31 @@
 namespace be::adapter::wire {
 
 inline constexpr std::uint16_t magic     = 0xBE57;
-inline constexpr std::uint8_t version    = 1;
-inline constexpr std::size_t fixed_size  = 32;
+inline constexpr std::uint8_t version    = 2;
+inline constexpr std::size_t fixed_size  = 40;
 inline constexpr std::size_t max_text    = 1000;
 inline constexpr std::size_t max_name    = 255; // of a method
 inline constexpr std::size_t max_size    = fixed_size + max_text;
 inline constexpr unsigned active_message = 0xBE; // UCP's number for all our messages
 
 enum class Kind : std::uint8_t {
-    hello    = 1, // client: first message of a connection
-    welcome  = 2, // server: answers hello
-    request  = 3,
-    response = 4,
-    cancel   = 5, // client: nobody waits for that request any more
-    goodbye  = 6, // server: takes no further requests
+    request  = 1,
+    response = 2,
+    cancel   = 3, // client: nobody waits for that request any more
+    goodbye  = 4, // server: takes no further requests
 };
 
 inline constexpr std::uint8_t flag_bulk = 1; // of a request
 
 struct Header {
-    Kind kind             = Kind::hello;
-    Status status         = Status::ok;
-    std::uint8_t flags    = 0;
-    std::uint64_t id      = 0;
-    std::uint64_t value   = 0;
-    std::uint32_t code    = 0;
-    std::string_view text = {}; // decoded: inside the span that was decoded
+    Kind kind                = Kind::request;
+    Status status            = Status::ok;
+    std::uint8_t flags       = 0;
+    std::uint64_t connection = 0;
+    std::uint64_t id         = 0;
+    std::uint64_t value      = 0;
+    std::uint32_t code       = 0;
+    std::string_view text    = {}; // decoded: inside the span that was decoded
 };
 
 // Bytes written. A text that is longer than max_text is cut.

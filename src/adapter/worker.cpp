@@ -93,6 +93,14 @@ void Worker::post(std::function<void()> function)
     post(*new Closure(std::move(function)));
 }
 
+void Worker::hand_over(std::function<void()> function)
+{
+    m_posted.push(*new Closure(std::move(function)));
+    if (m_helpers.load(std::memory_order_seq_cst) == 0) {
+        wake();
+    }
+}
+
 void Worker::run(const std::function<void()> &function)
 {
     std::binary_semaphore done(0);

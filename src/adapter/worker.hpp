@@ -12,7 +12,8 @@
 
 #include "adapter/context.hpp"
 #include "adapter/endpoint.hpp"
-#include "adapter/listener.hpp"
+#include "adapter/exchange/loop.hpp"
+#include "adapter/exchange/secret.hpp"
 #include "adapter/posted.hpp"
 #include "adapter/timer_wheel.hpp"
 
@@ -50,7 +51,8 @@ public:
     // How long the thread stays away after somebody has made progress for it.
     static constexpr std::chrono::milliseconds lease{1};
 
-    Worker(std::shared_ptr<Context> context, const RuntimeOptions &options);
+    Worker(std::shared_ptr<Context> context, const RuntimeOptions &options,
+           std::shared_ptr<exchange::Loop> loop, exchange::Secret secret);
     ~Worker();
     Worker(const Worker &)            = delete;
     Worker &operator=(const Worker &) = delete;
@@ -69,6 +71,9 @@ public:
     // Runs `item` under the lock: now if it is free, else soon, by whoever holds it.
     void post(Posted &item);
     void post(std::function<void()> function);
+
+    // The same, but never now: for a thread that must run nothing of the user's.
+    void hand_over(std::function<void()> function);
 
     // The same, and returns when it has run. Not from under the lock.
     void run(const std::function<void()> &function);
@@ -111,6 +116,25 @@ public:
         return m_stop.load(std::memory_order_acquire);
     }
 
+    // Of the runtime: where the exchange of addresses runs, and its secret.
+    const std::shared_ptr<exchange::Loop> &loop() const noexcept
+    {
+        return m_loop;
+    }
+    const exchange::Secret &secret() const noexcept
+    {
+        return m_secret;
+    }
+
+    // UCP's address of this worker.
+    const std::vector<std::byte> &address() const noexcept
+    {
+        return m_address;
+    }
+
+    // What a link of `endpoint` calls when it has ended.
+    exchange::Link::Down link_down(const std::shared_ptr<Endpoint> &endpoint);
+
     WorkerCounters counters;
 
     // Keeps data of a message alive, as its descriptor or as a copy.
@@ -125,16 +149,34 @@ public:
         return m_worker;
     }
 
-    // Creates the endpoint's UCP endpoint. On failure the text says why, and nothing
-    // will be heard of it.
+    // Gives the endpoint a number: messages, fail() and close() reach it from now on. False
+    // when the worker has stopped.
+    bool enroll(const std::shared_ptr<Endpoint> &endpoint);
+
+    // UCP pairs the n-th endpoint from one worker to another with the n-th of the opposite
+    // direction; when they differ, an endpoint is paired with one that is closed already.
+    // So both sides agree on a turn, n. Here: how many this worker has made to the one
+    // with that address.
+    using AddressBytes = std::span<const std::byte>;
+    uint32_t turns(AddressBytes address);
+
+    // Creates the UCP endpoint of one that is enrolled, as the turn-th (at least turns()).
+    // The text says why not; nothing else happens then.
     std::string
-    connect(const std::shared_ptr<Endpoint> &endpoint, ucp_ep_params_t &params);
+    connect(Endpoint &endpoint, AddressBytes address, uint64_t peer, uint32_t turn);
+
+    // Takes connect() back: the endpoint stays enrolled.
+    void disconnect(Endpoint &endpoint);
 
     // Graceful: what was sent is delivered first. Nothing is heard of it any more.
     void close(Endpoint &endpoint);
 
     // At once. on_failure() follows, later in this round.
     void fail(Endpoint &endpoint, const std::string &why);
+
+    // As fail(): the other side is gone. What it has sent before is taken first. Does not
+    // count as a failure when it went in order.
+    void lost(Endpoint &endpoint, const std::string &why, bool in_order);
 
     // All connections, as fail().
     void fail_all(const std::string &why);
@@ -168,7 +210,6 @@ public:
 
     TimerWheel timers{Clock::now()};
     std::unordered_set<Resident *> residents;
-    std::vector<std::unique_ptr<Listener>> listeners;
 
 private:
     enum class Rest {
@@ -194,10 +235,31 @@ private:
     unsigned bury();
     ucs_status_t on_active_message(const void *header, size_t header_length, void *data,
                                    size_t length, const ucp_am_recv_param_t *param);
-    void destroy(Endpoint &endpoint);
+    void destroy(Endpoint &endpoint, const std::string &why);
+    bool discard(ucp_ep_h ep, std::function<void()> closed);
+    ucs_status_t create(AddressBytes address, Endpoint *owner, ucp_ep_h *ep);
+    void on_settled(ucp_ep_h ep);
 
-    std::shared_ptr<Context> m_context;
-    RuntimeOptions m_options;
+    // A UCP endpoint that is being paired with the other side's. UCX 1.13 aborts when one
+    // is closed with messages about that pending, so closing waits for a moment.
+    struct Settling : Timer {
+        Settling(Worker &owner, ucp_ep_h which);
+        Worker &worker;
+        const ucp_ep_h ep;
+        std::function<void()> closed; // set: is to be closed
+    };
+
+    struct Failure {
+        std::shared_ptr<Endpoint> endpoint;
+        std::string why;
+        bool in_order = false;
+    };
+
+    const std::shared_ptr<Context> m_context;
+    const RuntimeOptions m_options;
+    const std::shared_ptr<exchange::Loop> m_loop;
+    const exchange::Secret m_secret;
+    std::vector<std::byte> m_address;
     ucp_worker_h m_worker = nullptr;
     int m_transport_fd    = -1;
     int m_wake_fd         = -1;
@@ -206,8 +268,11 @@ private:
     std::mutex m_mutex;
 
     // under the lock
-    std::unordered_map<ucp_ep_h, std::shared_ptr<Endpoint>> m_endpoints;
-    std::vector<std::pair<std::shared_ptr<Endpoint>, std::string>> m_failed;
+    std::unordered_map<uint64_t, std::shared_ptr<Endpoint>> m_endpoints; // by number
+    std::unordered_map<uint64_t, uint32_t> m_turns; // by UCP's number of the other worker
+    std::vector<Failure> m_failed;
+    std::unordered_map<ucp_ep_h, std::unique_ptr<Settling>> m_settling;
+    std::vector<std::unique_ptr<Settling>> m_settled; // and to be closed
     std::unordered_set<std::shared_ptr<Endpoint>> m_leaving; // being flushed
     std::vector<std::shared_ptr<Endpoint>> m_flushed;
     unsigned m_closing    = 0; // UCP endpoints whose close has not ended

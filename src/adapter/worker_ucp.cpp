@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What a worker does with UCP: endpoints, and messages in both directions.
+// What a worker does with UCP: messages in both directions.
 #include "adapter/worker.hpp"
 
 #include <cstring>
@@ -42,8 +42,12 @@ struct Descriptor : Posted {
 
 } // namespace
 
-Worker::Worker(std::shared_ptr<Context> context, const RuntimeOptions &options) :
-    m_context(std::move(context)), m_options(options)
+Worker::Worker(std::shared_ptr<Context> context, const RuntimeOptions &options,
+               std::shared_ptr<exchange::Loop> loop, exchange::Secret secret) :
+    m_context(std::move(context)),
+    m_options(options),
+    m_loop(std::move(loop)),
+    m_secret(secret)
 {
     ucp_worker_params_t params{};
     params.field_mask  = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
@@ -63,7 +67,17 @@ Worker::Worker(std::shared_ptr<Context> context, const RuntimeOptions &options) 
         return static_cast<Worker *>(arg)->on_active_message(header, header_length, data,
                                                                 length, param);
     };
-    ucs_status_t status = ucp_worker_set_am_recv_handler(m_worker, &handler);
+    ucp_address_t *address = nullptr;
+    size_t length          = 0;
+    ucs_status_t status    = ucp_worker_set_am_recv_handler(m_worker, &handler);
+    if (status == UCS_OK) {
+        status = ucp_worker_get_address(m_worker, &address, &length);
+    }
+    if (status == UCS_OK) {
+        const auto *bytes = reinterpret_cast<const std::byte *>(address);
+        m_address.assign(bytes, bytes + length);
+        ucp_worker_release_address(m_worker, address);
+    }
     if (status == UCS_OK) {
         status = ucp_worker_get_efd(m_worker, &m_transport_fd);
     }
@@ -80,149 +94,20 @@ Worker::Worker(std::shared_ptr<Context> context, const RuntimeOptions &options) 
 Worker::~Worker()
 {
     stop();
-    if (!listeners.empty()) {
-        // See Listener: those who have connected say who they are within this time.
-        for (const auto &listener : listeners) {
-            listener->deafen();
-        }
-        const Clock::time_point until = Clock::now() + std::chrono::milliseconds(30);
-        while (Clock::now() < until) {
-            ucp_worker_progress(m_worker);
-        }
-        listeners.clear();
-    }
     ucp_worker_destroy(m_worker);
     ::close(m_wake_fd);
 }
 
-std::string
-Worker::connect(const std::shared_ptr<Endpoint> &endpoint, ucp_ep_params_t &params)
-{
-    if (stopped()) {
-        return "the runtime is closed";
-    }
-    params.field_mask |= UCP_EP_PARAM_FIELD_ERR_HANDLER |
-                         UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE;
-    params.err_mode        = UCP_ERR_HANDLING_MODE_PEER;
-    params.err_handler.arg = endpoint.get();
-    params.err_handler.cb  = [](void *arg, ucp_ep_h, ucs_status_t why) {
-        auto *failed = static_cast<Endpoint *>(arg);
-        failed->worker().fail(*failed, ucs_status_string(why));
-    };
-    const ucs_status_t status = ucp_ep_create(m_worker, &params, &endpoint->m_ep);
-    if (status != UCS_OK) {
-        return ucs_status_string(status);
-    }
-    endpoint->m_open = true;
-    m_endpoints.emplace(endpoint->m_ep, endpoint);
-    return {};
-}
-
-// Not by UCP's own graceful way: once that is begun, nothing can end it when the peer
-// does not answer.
-void Worker::close(Endpoint &endpoint)
-{
-    if (!endpoint.m_open) {
-        return;
-    }
-    auto keep = endpoint.shared_from_this();
-    m_endpoints.erase(endpoint.m_ep);
-    endpoint.m_open = false;
-    m_leaving.insert(keep);
-
-    ucp_request_param_t param{};
-    param.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
-    param.user_data    = &endpoint;
-    param.cb.send      = [](void *request, ucs_status_t, void *data) {
-        auto *flushed = static_cast<Endpoint *>(data);
-        ucp_request_free(request);
-        flushed->worker().m_flushed.push_back(flushed->shared_from_this());
-    };
-    if (!UCS_PTR_IS_PTR(ucp_ep_flush_nbx(endpoint.m_ep, &param))) {
-        m_flushed.push_back(std::move(keep));
-    }
-}
-
-void Worker::fail(Endpoint &endpoint, const std::string &why)
-{
-    if (endpoint.m_open) {
-        m_failed.emplace_back(endpoint.shared_from_this(), why);
-    }
-}
-
-void Worker::fail_all(const std::string &why)
-{
-    for (const auto &[handle, endpoint] : m_endpoints) {
-        m_failed.emplace_back(endpoint, why);
-    }
-}
-
-// Not from UCP's callbacks, where an endpoint must not be closed.
-unsigned Worker::bury()
-{
-    unsigned count = 0;
-
-    while (!m_failed.empty()) {
-        auto [endpoint, why] = std::move(m_failed.back());
-        m_failed.pop_back();
-        if (!endpoint->m_open) {
-            continue; // failed twice
-        }
-        m_endpoints.erase(endpoint->m_ep);
-        destroy(*endpoint);
-        counters.failures.fetch_add(1, std::memory_order_relaxed);
-        endpoint->on_failure(why);
-        count++;
-    }
-    while (!m_flushed.empty()) {
-        const auto endpoint = std::move(m_flushed.back());
-        m_flushed.pop_back();
-        if (m_leaving.erase(endpoint) != 0) {
-            destroy(*endpoint);
-        }
-        count++;
-    }
-    return count;
-}
-
-void Worker::destroy(Endpoint &endpoint)
-{
-    auto *keep = new std::shared_ptr<Endpoint>(endpoint.shared_from_this());
-
-    ucp_request_param_t param{};
-    param.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS | UCP_OP_ATTR_FIELD_CALLBACK |
-                         UCP_OP_ATTR_FIELD_USER_DATA;
-    param.flags     = UCP_EP_CLOSE_FLAG_FORCE;
-    param.user_data = keep;
-    param.cb.send   = [](void *request, ucs_status_t, void *data) {
-        std::unique_ptr<std::shared_ptr<Endpoint>> kept(
-                  static_cast<std::shared_ptr<Endpoint> *>(data));
-        (*kept)->worker().m_closing--;
-        (*kept)->on_closed();
-        ucp_request_free(request);
-    };
-    endpoint.m_open          = false;
-    const ucs_status_ptr_t p = ucp_ep_close_nbx(endpoint.m_ep, &param);
-    if (UCS_PTR_IS_PTR(p)) {
-        m_closing++;
-    } else {
-        delete keep;
-        endpoint.on_closed();
-    }
-}
-
 void Worker::send(Endpoint &endpoint, Outgoing &out)
 {
-    if (!endpoint.m_open) {
+    if (!endpoint.m_open || (endpoint.m_ep == nullptr)) {
         out.done(out, UCS_ERR_CONNECTION_RESET);
         return;
     }
     const std::span<const iovec> parts = out.body.parts();
     ucp_request_param_t param{};
-    param.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS | UCP_OP_ATTR_FIELD_CALLBACK |
-                         UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_DATATYPE |
-                         UCP_OP_ATTR_FIELD_MEMORY_TYPE;
-    param.flags       = UCP_AM_SEND_FLAG_REPLY;
+    param.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA |
+                         UCP_OP_ATTR_FIELD_DATATYPE | UCP_OP_ATTR_FIELD_MEMORY_TYPE;
     param.memory_type = UCS_MEMORY_TYPE_HOST;
     param.user_data   = &out;
     param.cb.send     = [](void *request, ucs_status_t status, void *data) {
@@ -290,28 +175,29 @@ ucs_status_t Worker::on_active_message(const void *header, size_t header_length,
                                        void *data, size_t length,
                                        const ucp_am_recv_param_t *param)
 {
-    const auto at = ((param->recv_attr & UCP_AM_RECV_ATTR_FIELD_REPLY_EP) != 0) ?
-                            m_endpoints.find(param->reply_ep) :
-                            m_endpoints.end();
+    const char *why    = nullptr;
+    const auto decoded = wire::decode({static_cast<const std::byte *>(header),
+                                       (header == nullptr) ? 0 : header_length},
+                                      &why);
+    if (!decoded) {
+        // whose it is cannot be told: UCP knows workers, not connections
+        counters.violations.fetch_add(1, std::memory_order_relaxed);
+        return UCS_OK;
+    }
+    const auto at = m_endpoints.find(decoded->connection);
     if (at == m_endpoints.end()) {
         return UCS_OK; // of a connection that is closed already
     }
     counters.received.fetch_add(1, std::memory_order_relaxed);
 
     const auto endpoint = at->second;
-    const char *why     = nullptr;
-    const auto decoded  = wire::decode({static_cast<const std::byte *>(header),
-                                       (header == nullptr) ? 0 : header_length},
-                                       &why);
     Incoming message;
-    if (decoded) {
-        message.header   = *decoded;
-        message.data     = data;
-        message.length   = length;
-        message.remote   = (param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) != 0;
-        message.keepable = (param->recv_attr & UCP_AM_RECV_ATTR_FLAG_DATA) != 0;
-        why              = endpoint->on_message(message);
-    }
+    message.header   = *decoded;
+    message.data     = data;
+    message.length   = length;
+    message.remote   = (param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) != 0;
+    message.keepable = (param->recv_attr & UCP_AM_RECV_ATTR_FLAG_DATA) != 0;
+    why              = endpoint->on_message(message);
     if (why != nullptr) {
         counters.violations.fetch_add(1, std::memory_order_relaxed);
         fail(*endpoint, std::string("protocol violated by the other side: ") + why);

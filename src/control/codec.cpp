@@ -56,7 +56,8 @@ Offset<fb::ConnectInfo> to_wire(FlatBufferBuilder &builder, const ConnectInfo &i
                                  info.link_layer, info.mtu, info.max_rd_atomic,
                                  info.segment_size, info.initial_messages,
                                  info.cell_address, info.cell_rkey, &control,
-                                 info.data_version, info.byte_unit, info.initial_units);
+                                 info.data_version, info.byte_unit, info.initial_units,
+                                 info.session, info.resume, info.epoch);
 }
 
 ConnectInfo from_wire(const fb::ConnectInfo &wire)
@@ -84,7 +85,30 @@ ConnectInfo from_wire(const fb::ConnectInfo &wire)
     info.initial_units    = wire.initial_units();
     info.control.ip       = convert<std::array<std::uint8_t, 16>>(wire.control()->ip());
     info.control.port     = wire.control()->port();
+    info.session          = wire.session();
+    info.resume           = wire.resume();
+    info.epoch            = wire.epoch();
     return info;
+}
+
+fb::Position to_wire(const Position &position)
+{
+    return fb::Position(position.expected, position.writes, position.messages,
+                        position.units, position.messages_returned,
+                        position.units_returned);
+}
+
+Position from_wire(const fb::Position &position)
+{
+    return {position.expected(),          position.writes(),
+            position.messages(),          position.units(),
+            position.messages_returned(), position.units_returned()};
+}
+
+RecoverInfo from_wire(const fb::Recover &wire)
+{
+    return {wire.epoch(), wire.path(), from_wire(*wire.position()),
+            from_wire(*wire.connect())};
 }
 
 std::string printable(const flatbuffers::String *text)
@@ -176,7 +200,44 @@ struct Encoder {
     {
         return frame(fb::Body::Goodbye, fb::CreateGoodbye(builder).Union());
     }
+
+    Offset<fb::Frame> operator()(const Recover &message)
+    {
+        const auto &info = message.info;
+        auto connect     = to_wire(builder, info.connect);
+        auto position    = to_wire(info.position);
+        return frame(fb::Body::Recover,
+                     fb::CreateRecover(builder, info.epoch, info.path, &position, connect)
+                             .Union());
+    }
+
+    Offset<fb::Frame> operator()(const Recovered &message)
+    {
+        return frame(fb::Body::Recovered,
+                     fb::CreateRecovered(builder, message.epoch).Union());
+    }
+
+    Offset<fb::Frame> operator()(const Data &message)
+    {
+        const auto &data = message.view;
+        auto payload     = builder.CreateVector(data.payload.data(), data.payload.size());
+        auto header      = builder.CreateVector(data.header.data(), data.header.size());
+        return frame(
+                fb::Body::Data,
+                fb::CreateData(builder, data.kind, data.epoch, header, payload).Union());
+    }
+
+    Offset<fb::Frame> operator()(const Probe &message)
+    {
+        return frame(fb::Body::Probe,
+                     fb::CreateProbe(builder, magic, message.to_fabric).Union());
+    }
 };
+
+std::span<const std::uint8_t> from_wire(const flatbuffers::Vector<std::uint8_t> &bytes)
+{
+    return {bytes.data(), bytes.size()};
+}
 
 using Decoded = std::variant<Message, DecodeError>;
 
@@ -202,8 +263,27 @@ Decoded decode_hello(const fb::Hello &body)
                  convert<Proof>(*body.proof())};
 }
 
-template<class T>
-Decoded decode_info(const char *name, const fb::ConnectInfo &body)
+Decoded decode_probe(const fb::Probe &body)
+{
+    if (body.magic() != magic) {
+        return malformed("Probe without the magic number of this protocol");
+    }
+    return Probe{body.to_fabric()};
+}
+
+Decoded decode_data(const fb::Data &body)
+{
+    DataView view{body.kind(), body.epoch(), from_wire(*body.header()),
+                  from_wire(*body.payload())};
+    auto problem = validate(view);
+    if (!problem.empty()) {
+        return malformed("Data: " + problem);
+    }
+    return Data{view};
+}
+
+template<class T, class Body>
+Decoded decode_info(const char *name, const Body &body)
 {
     auto info    = from_wire(body);
     auto problem = validate(info);
@@ -217,9 +297,11 @@ Decoded decode_info(const char *name, const fb::ConnectInfo &body)
 
 const char *name_of(const Message &message) noexcept
 {
-    static constexpr const char *names[] = {"Challenge", "Hello",  "Welcome", "Connect",
-                                            "Accept",    "Ready",  "Refuse",  "Ping",
-                                            "Pong",      "Goodbye"};
+    static constexpr const char *names[] = {"Challenge", "Hello",   "Welcome",
+                                            "Connect",   "Accept",  "Ready",
+                                            "Refuse",    "Ping",    "Pong",
+                                            "Goodbye",   "Recover", "Recovered",
+                                            "Probe",     "Data"};
 
     static_assert(std::size(names) == std::variant_size_v<Message>);
     return names[message.index()];
@@ -227,6 +309,12 @@ const char *name_of(const Message &message) noexcept
 
 void encode(const Message &message, std::vector<std::uint8_t> &out)
 {
+    if (const auto *data = std::get_if<Data>(&message)) {
+        auto chunk = encode_data(data->view);
+        out.insert(out.end(), chunk.bytes.begin(), chunk.bytes.end());
+        return;
+    }
+
     FlatBufferBuilder builder(256);
 
     fb::FinishFrameBuffer(builder, std::visit(Encoder{builder}, message));
@@ -235,6 +323,19 @@ void encode(const Message &message, std::vector<std::uint8_t> &out)
         out.push_back(static_cast<std::uint8_t>(size >> (8 * i)));
     }
     out.insert(out.end(), builder.GetBufferPointer(), builder.GetBufferPointer() + size);
+}
+
+// FlatBuffers' own size prefix is the length of our frames. It shifts the content by
+// 4 bytes against its alignment, which is right for Data alone: nothing in it is
+// aligned to more.
+Chunk encode_data(const DataView &data)
+{
+    constexpr std::size_t overhead = 128; // more than tables, lengths and padding take
+    FlatBufferBuilder builder(data.header.size() + data.payload.size() + overhead);
+
+    fb::FinishSizePrefixedFrameBuffer(builder, Encoder{builder}(Data{data}));
+    auto owner = std::make_shared<const flatbuffers::DetachedBuffer>(builder.Release());
+    return {owner, {owner->data(), owner->size()}, true};
 }
 
 Decoded decode(std::span<const std::uint8_t> bytes)
@@ -271,6 +372,14 @@ Decoded decode(std::span<const std::uint8_t> bytes)
         return Pong{frame->body_as_Pong()->value()};
     case fb::Body::Goodbye:
         return Goodbye{};
+    case fb::Body::Recover:
+        return decode_info<Recover>("Recover", *frame->body_as_Recover());
+    case fb::Body::Recovered:
+        return Recovered{frame->body_as_Recovered()->epoch()};
+    case fb::Body::Probe:
+        return decode_probe(*frame->body_as_Probe());
+    case fb::Body::Data:
+        return decode_data(*frame->body_as_Data());
     default:
         return malformed("message kind " +
                          std::to_string(static_cast<unsigned>(frame->body_type())) +

@@ -4,6 +4,7 @@
 
 #pragma once
 
+#include "control/chunk.hpp"
 #include "control/messages.hpp"
 
 #include <cstddef>
@@ -27,9 +28,13 @@ constexpr std::size_t max_text = 200;
 // Appends the message to `out` as one frame, length included.
 void encode(const Message &message, std::vector<std::uint8_t> &out);
 
+// A Data frame, length included: the one copy that is made of the bytes before the
+// kernel's.
+Chunk encode_data(const DataView &data);
+
 // Reads one frame, without its length. Every byte is distrusted: the buffer is
 // verified before it is read, and the values are checked against their ranges.
-// `frame` must be aligned to 8 bytes.
+// `frame` must be aligned to 8 bytes; a Data message refers to its bytes.
 std::variant<Message, DecodeError> decode(std::span<const std::uint8_t> frame);
 
 } // namespace be::control

@@ -4,20 +4,21 @@
 
 #include "control/logger.hpp"
 
+#include <algorithm>
 #include <exception>
 
 namespace be::control {
 
 Connection::Connection(Owner &owner, LiveCounters &counters, asio::io_context &context,
                        std::unique_ptr<Socket> socket, Session session, ConnectionId id,
-                       std::string peer, std::shared_ptr<void> half_open) :
+                       std::string peer, std::unique_ptr<Listener::Seat> seat) :
     m_owner(owner),
     m_counters(counters),
     m_socket(std::move(socket)),
     m_session(std::move(session)),
     m_id(id),
     m_peer(std::move(peer)),
-    m_half_open(std::move(half_open)),
+    m_seat(std::move(seat)),
     m_timer(context)
 {
     m_socket->set_no_delay();
@@ -87,7 +88,7 @@ void Connection::abort() noexcept
     LiveCounters::subtract(m_counters.connections);
     ErrorCode ignored;
     m_timer.cancel(ignored);
-    m_half_open.reset();
+    m_seat.reset();
     m_flush_token.reset();
     m_owner.on_gone(*this);
 }
@@ -103,7 +104,6 @@ void Connection::hold_until_flushed(std::shared_ptr<void> token)
 // changed it; may call itself through the owner.
 void Connection::step()
 {
-    account();
     dispatch_events();
     if (!m_socket) {
         return;
@@ -111,6 +111,10 @@ void Connection::step()
 
     if (m_session.finished() && (m_linger_until == Clock::time_point::max())) {
         m_linger_until = Clock::now() + linger_time;
+        m_unread       = {};
+        if (!m_peer_ended) {
+            read(); // in case that it was paused
+        }
     }
     write();
     if (m_session.finished() && m_peer_ended) {
@@ -122,6 +126,7 @@ void Connection::step()
 
 void Connection::dispatch_events()
 {
+    account(); // who hears of a message finds it counted
     while (auto event = m_session.next_event()) {
         m_owner.on_event(*this, *event);
     }
@@ -135,14 +140,63 @@ void Connection::account()
     m_counted_out = m_session.messages_out();
 }
 
+// A session that is over reads on, to see the peer close.
+bool Connection::reads() const noexcept
+{
+    return !m_paused || m_session.finished();
+}
+
 void Connection::read()
 {
-    m_socket->stream().async_read_some(asio::buffer(m_input),
-                                       [self = shared_from_this()](const ErrorCode &error,
-                                                                   std::size_t bytes) {
-                                           self->guarded(
-                                                   [&] { self->on_read(error, bytes); });
-                                       });
+    if (!m_socket || m_read_active || !m_unread.empty() || !reads()) {
+        return;
+    }
+
+    auto space    = m_session.space();
+    m_read_direct = (space.size() > m_input.size());
+    m_read_active = true;
+    m_socket->stream().async_read_some(
+            m_read_direct ? asio::buffer(space.data(), space.size()) :
+                            asio::buffer(m_input),
+            [self = shared_from_this()](const ErrorCode &error, std::size_t bytes) {
+                self->m_read_active = false;
+                self->guarded([&] { self->on_read(error, bytes); });
+            });
+}
+
+// Gives the session what has been read, piece by piece, until the fabric has enough:
+// `filled` bytes in its own space(), or m_unread.
+void Connection::consume(std::size_t filled)
+{
+    if (m_consuming) {
+        return;
+    }
+
+    m_consuming = true;
+    if (filled != 0) {
+        m_session.filled(filled);
+        m_session.receive({}, Clock::now());
+        dispatch_events();
+    }
+    while (!m_unread.empty() && reads()) {
+        m_unread = m_session.receive(m_unread, Clock::now());
+        dispatch_events();
+    }
+    m_consuming = false;
+}
+
+void Connection::pause_reading(bool paused) noexcept
+{
+    auto self = shared_from_this();
+    guarded([&] {
+        m_paused = paused;
+        m_session.set_paused(paused, Clock::now());
+        if (!m_consuming) {
+            consume(0);
+            read();
+            step();
+        }
+    });
 }
 
 void Connection::on_read(const ErrorCode &error, std::size_t bytes)
@@ -158,10 +212,27 @@ void Connection::on_read(const ErrorCode &error, std::size_t bytes)
                                                        error.message());
     } else {
         LiveCounters::add(m_counters.bytes_in, bytes);
-        m_session.receive({m_input.data(), bytes}, Clock::now());
+        if (!m_read_direct) {
+            m_unread = {m_input.data(), bytes};
+        }
+        consume(m_read_direct ? bytes : 0);
         read();
     }
     step();
+}
+
+// So much that one call of the system can hand it to the kernel.
+void Connection::take_output()
+{
+    constexpr std::size_t max_chunks = 16;
+
+    while (m_writing.size() < max_chunks) {
+        auto chunk = m_session.take_output();
+        if (chunk.empty()) {
+            return;
+        }
+        m_writing.push_back(std::move(chunk));
+    }
 }
 
 void Connection::write()
@@ -170,10 +241,7 @@ void Connection::write()
         return;
     }
 
-    if (m_writing.empty()) {
-        m_writing = m_session.take_output();
-        m_written = 0;
-    }
+    take_output();
     if (m_writing.empty() || m_write_failed) {
         m_flush_token.reset();
         if (m_session.finished()) {
@@ -182,9 +250,14 @@ void Connection::write()
         return;
     }
 
+    std::vector<asio::const_buffer> buffers;
+    for (const auto &chunk : m_writing) {
+        buffers.emplace_back(chunk.bytes.data(), chunk.size());
+    }
+    buffers.front() += m_written;
     m_write_active = true;
     m_socket->stream().async_write_some(
-            asio::buffer(m_writing) + m_written,
+            buffers,
             [self = shared_from_this()](const ErrorCode &error, std::size_t bytes) {
                 self->guarded([&] { self->on_written(error, bytes); });
             });
@@ -202,10 +275,23 @@ void Connection::on_written(const ErrorCode &error, std::size_t bytes)
     m_write_failed = static_cast<bool>(error);
 
     LiveCounters::add(m_counters.bytes_out, bytes);
-    m_session.sent(bytes);
-    m_written += bytes;
-    if (m_written == m_writing.size()) {
-        m_writing.clear();
+    std::size_t data = 0;
+    for (std::size_t n = 0; bytes != 0; bytes -= n) {
+        const auto &chunk = m_writing.front();
+        n                 = std::min(bytes, chunk.size() - m_written);
+        if (chunk.is_data) {
+            data += n;
+        } else {
+            m_session.sent(n);
+        }
+        m_written += n;
+        if (m_written == chunk.size()) {
+            m_writing.pop_front();
+            m_written = 0;
+        }
+    }
+    if ((data != 0) && m_flow->drained(data) && !m_session.finished()) {
+        m_owner.on_writable(*this);
     }
     step();
 }

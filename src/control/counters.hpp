@@ -18,12 +18,17 @@ struct Counters {
     std::uint64_t dialed        = 0; // TCP connections attempted, retries included
     std::uint64_t authenticated = 0; // handshakes completed, both directions
     std::uint64_t accept_errors = 0; // accept() failures (out of descriptors, ...)
-    std::uint64_t bytes_in      = 0;
-    std::uint64_t bytes_out     = 0;
-    std::uint64_t messages_in   = 0;
-    std::uint64_t messages_out  = 0;
-    std::uint64_t connections   = 0; // gauge: TCP connections open now
-    std::uint64_t half_open     = 0; // gauge: those not yet through the handshake
+    std::uint64_t throttled     = 0; // incoming, closed at once: too many failures before
+    std::uint64_t over_limit =
+            0; // incoming, turned away for ListenOptions::max_connections
+    std::uint64_t slow_readers    = 0; // ended for Settings::max_queued
+    std::uint64_t probes_answered = 0; // with yes; with no: rejected (unknown fabric)
+    std::uint64_t bytes_in        = 0;
+    std::uint64_t bytes_out       = 0;
+    std::uint64_t messages_in     = 0;
+    std::uint64_t messages_out    = 0;
+    std::uint64_t connections     = 0; // gauge: TCP connections open now
+    std::uint64_t half_open       = 0; // gauge: those not yet through the handshake
 
     // Incoming connections that ended before they reached a fabric.
     std::array<std::uint64_t, reason_count> rejected{};
@@ -42,6 +47,10 @@ public:
     Cell dialed{0};
     Cell authenticated{0};
     Cell accept_errors{0};
+    Cell throttled{0};
+    Cell over_limit{0};
+    Cell slow_readers{0};
+    Cell probes_answered{0};
     Cell bytes_in{0};
     Cell bytes_out{0};
     Cell messages_in{0};

@@ -21,12 +21,13 @@ Dial::Clock::duration shortened_at_random(Dial::Clock::duration pause)
 } // namespace
 
 Dial::Dial(Owner &owner, LiveCounters &counters, asio::io_context &context,
-           Request request) :
+           Request request, Clock::duration patience) :
     m_owner(owner),
     m_counters(counters),
     m_context(context),
     m_request(std::move(request)),
-    m_deadline(Clock::now() + m_request.local.settings.peer_timeout),
+    m_deadline(Clock::now() + patience),
+    m_pause(m_request.probe ? first_probe_pause : first_pause),
     m_timer(context)
 {
 }
@@ -77,7 +78,7 @@ void Dial::on_time_up()
 {
     // The connection may have come at the same moment, and been handed over.
     if (m_socket) {
-        report(Reason::unreachable, "TCP connection not established within peer_timeout");
+        report(Reason::unreachable, "TCP connection not established in time");
     }
 }
 
@@ -86,9 +87,11 @@ void Dial::on_connected(const ErrorCode &error)
     ErrorCode ignored;
     m_timer.cancel(ignored);
 
+    bool to_itself   = !error && m_socket->is_connected_to_itself();
+    m_nobody_listens = to_itself || (error == asio::error::connection_refused);
     if (error) {
         report(Reason::unreachable, "TCP connect: " + error.message());
-    } else if (m_socket->is_connected_to_itself()) {
+    } else if (to_itself) {
         report(Reason::unreachable, "TCP connect: nobody listens there");
     } else {
         m_owner.on_connected(*this, std::move(m_socket));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Establishes the TCP connection of one Node::connect(), again and again if need
+// Establishes the TCP connection of one Node::connect() or probe(), again and again if need
 // be: a server that is overloaded drops clients before it has authenticated
 // itself. Knows nothing of the protocol. Control thread only.
 
@@ -23,10 +23,11 @@ public:
     // What to connect, and what to say once connected.
     struct Request {
         ConnectionId id = 0;
-        LocalFabric local;
-        Address address;
-        Identity remote;
-        ConnectInfo mine;
+        LocalFabric local{};
+        Address address{};
+        Identity remote{};
+        ConnectInfo mine{};
+        bool probe = false; // ask whether `remote` lives there, no more
     };
 
     class Owner {
@@ -48,8 +49,11 @@ public:
     static constexpr auto first_pause   = std::chrono::milliseconds(20);
     static constexpr auto longest_pause = std::chrono::milliseconds(500);
 
-    Dial(Owner &owner, LiveCounters &counters, asio::io_context &context,
-         Request request);
+    // The same for a probe, which is mostly dropped because its server is ending.
+    static constexpr auto first_probe_pause = std::chrono::milliseconds(2);
+
+    Dial(Owner &owner, LiveCounters &counters, asio::io_context &context, Request request,
+         Clock::duration patience);
 
     // Makes an attempt. Exactly one call of the owner answers it, never from
     // inside this call, unless cancel() comes first.
@@ -65,7 +69,13 @@ public:
         return m_request;
     }
 
-    // Settings::peer_timeout after construction.
+    // True when the last attempt found that nobody listens at the address.
+    bool nobody_listens() const noexcept
+    {
+        return m_nobody_listens;
+    }
+
+    // `patience` after construction.
     Clock::time_point deadline() const noexcept
     {
         return m_deadline;
@@ -83,10 +93,11 @@ private:
     asio::io_context &m_context;
     Request m_request;
     Clock::time_point m_deadline;
-    Clock::duration m_pause = first_pause;
+    Clock::duration m_pause;
     std::unique_ptr<Socket> m_socket; // while connecting
     asio::steady_timer m_timer; // end of the attempt, or of the pause
-    bool m_cancelled = false;
+    bool m_cancelled      = false;
+    bool m_nobody_listens = false;
 };
 
 } // namespace be::control

@@ -9,10 +9,11 @@ namespace be::control {
 FrameReader::Status FrameReader::read(std::span<const std::uint8_t> &input)
 {
     // The previous call has handed out a complete frame: begin the next one.
-    if ((m_header_bytes == frame_header_size) && (m_body.size() == m_length)) {
+    if (m_handed_out) {
+        m_handed_out   = false;
         m_header_bytes = 0;
         m_length       = 0;
-        m_body.clear();
+        m_filled       = 0;
     }
 
     while (m_header_bytes < frame_header_size) {
@@ -25,14 +26,32 @@ FrameReader::Status FrameReader::read(std::span<const std::uint8_t> &input)
             if ((m_length < min_frame) || (m_length > m_limit)) {
                 return Status::bad_length;
             }
-            m_body.reserve(m_length);
+            make_room();
         }
     }
 
-    auto take = std::min<std::size_t>(input.size(), m_length - m_body.size());
-    m_body.insert(m_body.end(), input.begin(), input.begin() + take);
-    input = input.subspan(take);
-    return (m_body.size() == m_length) ? Status::complete : Status::incomplete;
+    auto take = std::min<std::size_t>(input.size(), m_length - m_filled);
+    std::copy_n(input.begin(), take, m_body.get() + m_filled);
+    m_filled += take;
+    input        = input.subspan(take);
+    m_handed_out = (m_filled == m_length);
+    return m_handed_out ? Status::complete : Status::incomplete;
+}
+
+void FrameReader::make_room()
+{
+    if (m_capacity < m_length) {
+        m_body     = std::make_unique_for_overwrite<std::uint8_t[]>(m_length);
+        m_capacity = m_length;
+    }
+}
+
+std::span<std::uint8_t> FrameReader::space() const noexcept
+{
+    if (m_handed_out || (m_header_bytes < frame_header_size)) {
+        return {};
+    }
+    return {m_body.get() + m_filled, m_length - m_filled};
 }
 
 } // namespace be::control

@@ -7,16 +7,18 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
-#include <vector>
 
 namespace be::control {
 
 constexpr std::size_t frame_header_size = 4;
 
-// Longest frame of a client that has not authenticated itself, and of others.
+// Longest frame of a client that has not authenticated itself, of others, and of
+// those that have agreed on feature_tcp_path.
 constexpr std::size_t max_frame_before_auth = 1024;
 constexpr std::size_t max_frame             = 64 * 1024;
+constexpr std::size_t max_frame_with_data   = 128 * 1024;
 
 // No FlatBuffer with a file identifier is shorter.
 constexpr std::size_t min_frame = 8;
@@ -38,7 +40,17 @@ public:
     // aligns). Valid until the next read().
     std::span<const std::uint8_t> frame() const noexcept
     {
-        return m_body;
+        return {m_body.get(), m_length};
+    }
+
+    // Where the rest of the frame goes that read() has begun: who puts bytes there
+    // itself saves a copy, and reports them with filled() and another read().
+    // Empty between frames. Valid until the next read().
+    std::span<std::uint8_t> space() const noexcept;
+
+    void filled(std::size_t bytes) noexcept
+    {
+        m_filled += bytes;
     }
 
     std::uint32_t announced_length() const noexcept
@@ -58,10 +70,15 @@ public:
     }
 
 private:
+    void make_room();
+
     std::size_t m_limit        = max_frame_before_auth;
     std::size_t m_header_bytes = 0; // of the length, received so far
     std::uint32_t m_length     = 0;
-    std::vector<std::uint8_t> m_body;
+    std::unique_ptr<std::uint8_t[]> m_body; // only ever grows
+    std::size_t m_capacity = 0;
+    std::size_t m_filled   = 0; // of m_length
+    bool m_handed_out      = false;
 };
 
 } // namespace be::control

@@ -54,29 +54,49 @@ int try_listen(Socket &socket, const Address &address)
 
 } // namespace
 
-// Counts one connection as half open while it exists.
-class Listener::HalfOpen {
-public:
-    explicit HalfOpen(std::shared_ptr<Listener> listener) :
-        m_listener(std::move(listener))
-    {
-        ++m_listener->m_half_open;
-        LiveCounters::add(m_listener->m_counters.half_open);
+Listener::Seat::Seat(std::shared_ptr<Listener> listener, const Address &peer) :
+    m_listener(std::move(listener)), m_peer(peer)
+{
+    ++m_listener->m_half_open;
+    LiveCounters::add(m_listener->m_counters.half_open);
+}
+
+Listener::Seat::~Seat()
+{
+    if (m_established) {
+        --m_listener->m_established;
+    } else {
+        leave_door();
+    }
+}
+
+void Listener::Seat::leave_door() noexcept
+{
+    --m_listener->m_half_open;
+    LiveCounters::subtract(m_listener->m_counters.half_open);
+    m_listener->wait();
+}
+
+bool Listener::Seat::establish()
+{
+    if (m_listener->m_established >= m_listener->m_options.max_connections) {
+        return false;
     }
 
-    ~HalfOpen()
-    {
-        --m_listener->m_half_open;
-        LiveCounters::subtract(m_listener->m_counters.half_open);
-        m_listener->wait();
+    m_established = true;
+    ++m_listener->m_established;
+    leave_door();
+    return true;
+}
+
+void Listener::Seat::judge(bool proof_is_good)
+{
+    if (proof_is_good) {
+        m_listener->m_failures.succeeded(m_peer.ip);
+    } else {
+        m_listener->m_failures.failed(m_peer.ip, std::chrono::steady_clock::now());
     }
-
-    HalfOpen(const HalfOpen &)            = delete;
-    HalfOpen &operator=(const HalfOpen &) = delete;
-
-private:
-    std::shared_ptr<Listener> m_listener;
-};
+}
 
 Listener::Listener(asio::io_context &context, LiveCounters &counters, const Address &ip,
                    const ListenOptions &options, OnAccept on_accept) :
@@ -85,7 +105,8 @@ Listener::Listener(asio::io_context &context, LiveCounters &counters, const Addr
     m_options(options),
     m_on_accept(std::move(on_accept)),
     m_address(ip),
-    m_timer(context)
+    m_timer(context),
+    m_failures(options.failure_burst, options.failure_refill)
 {
     auto range = std::to_string(options.first_port) + "-" +
                  std::to_string(options.last_port);
@@ -206,9 +227,18 @@ bool Listener::accept_one()
     }
 
     auto socket = std::make_unique<Socket>(m_context, peer.protocol(), fd);
+    auto source = to_address(peer);
     LiveCounters::add(m_counters.accepted);
-    m_on_accept(std::move(socket), to_address(peer),
-                std::make_shared<HalfOpen>(shared_from_this()));
+    if (!m_failures.admits(source.ip, std::chrono::steady_clock::now())) {
+        LiveCounters::add(m_counters.throttled);
+        log_limited(Level::warning, "connection from " + source.to_string() +
+                                            " closed: its address has failed to "
+                                            "authenticate too often");
+        return true;
+    }
+
+    m_on_accept(std::move(socket), source,
+                std::make_unique<Seat>(shared_from_this(), source));
     return true;
 }
 

@@ -2,11 +2,13 @@
 //
 // One listening socket. Accepts while fewer than the allowed number of
 // connections are half open, rests otherwise, and rests for a moment when the
-// system refuses (out of descriptors). Control thread only.
+// system refuses (out of descriptors). Closes at once what comes from an address
+// that has failed to authenticate too often. Control thread only.
 
 #pragma once
 
 #include "control/counters.hpp"
+#include "control/failure_limiter.hpp"
 #include "control/socket.hpp"
 #include "control/types.hpp"
 
@@ -18,11 +20,33 @@ namespace be::control {
 
 class Listener : public std::enable_shared_from_this<Listener> {
 public:
-    // Takes a new connection. Its peer counts as half open for as long as a
-    // copy of `half_open` exists.
-    using OnAccept =
-            std::function<void(std::unique_ptr<Socket> socket, const Address &peer,
-                               std::shared_ptr<void> half_open)>;
+    // What an incoming connection occupies, from accept() to its destruction.
+    class Seat {
+    public:
+        // Half open to begin with.
+        Seat(std::shared_ptr<Listener> listener, const Address &peer);
+        ~Seat();
+        Seat(const Seat &)            = delete;
+        Seat &operator=(const Seat &) = delete;
+
+        // It is through the handshake. False, and half open still, when there are as
+        // many such connections as are allowed.
+        bool establish();
+
+        // Whether the peer has proved that it knows the token.
+        void judge(bool proof_is_good);
+
+    private:
+        void leave_door() noexcept;
+
+        std::shared_ptr<Listener> m_listener;
+        Address m_peer;
+        bool m_established = false;
+    };
+
+    // Takes a new connection.
+    using OnAccept = std::function<void(std::unique_ptr<Socket> socket,
+                                        const Address &peer, std::unique_ptr<Seat> seat)>;
 
     // Rest after accept() has failed for want of something.
     static constexpr auto rest = std::chrono::milliseconds(100);
@@ -50,8 +74,6 @@ public:
     }
 
 private:
-    class HalfOpen;
-
     int listen();
     void wait() noexcept;
     void accept_waiting() noexcept;
@@ -65,8 +87,10 @@ private:
     Address m_address;
     std::unique_ptr<Socket> m_socket; // null when stopped
     asio::steady_timer m_timer;
-    std::size_t m_half_open = 0;
-    bool m_waiting          = false; // for the socket or for the timer
+    FailureLimiter m_failures;
+    std::size_t m_half_open   = 0;
+    std::size_t m_established = 0;
+    bool m_waiting            = false; // for the socket or for the timer
 };
 
 } // namespace be::control

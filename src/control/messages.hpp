@@ -55,15 +55,33 @@ struct Ping {
     std::uint64_t value = 0;
 };
 
-// Returns the value of a Ping.
+// Returns the value of a Ping, or the fabric id of a Probe.
 struct Pong {
     std::uint64_t value = 0;
 };
 
 struct Goodbye {};
 
+struct Recover {
+    RecoverInfo info;
+};
+
+struct Recovered {
+    std::uint32_t epoch = 0;
+};
+
+// Asks, in the place of Hello, whether this fabric lives here.
+struct Probe {
+    std::uint64_t to_fabric = 0;
+};
+
+// The bytes belong to whoever made it: to the frame, when it has been decoded.
+struct Data {
+    DataView view;
+};
+
 using Message = std::variant<Challenge, Hello, Welcome, Connect, Accept, Ready, Refuse,
-                             Ping, Pong, Goodbye>;
+                             Ping, Pong, Goodbye, Recover, Recovered, Probe, Data>;
 
 // "Hello", "Connect", ...
 const char *name_of(const Message &message) noexcept;

@@ -38,7 +38,8 @@ Address parse_ip(const std::string &text)
     return *address;
 }
 
-void check(const ConnectInfo &info)
+template<class Info>
+void check(const Info &info)
 {
     auto problem = validate(info);
     if (!problem.empty()) {
@@ -46,14 +47,14 @@ void check(const ConnectInfo &info)
     }
 }
 
-void check(const Address &remote, const Identity &identity)
+void check(const Address &remote, std::uint64_t fabric_id)
 {
     if ((remote.port == 0) || remote.is_unspecified()) {
         throw std::invalid_argument("control channel: cannot connect to " +
                                     remote.to_string() +
                                     ", expected the address and port of a host");
     }
-    if (identity.fabric_id == 0) {
+    if (fabric_id == 0) {
         throw std::invalid_argument("control channel: cannot connect to fabric 0 at " +
                                     remote.to_string() + ", expected its id");
     }
@@ -142,7 +143,7 @@ ConnectionId Node::connect(std::uint64_t local_fabric, const Address &remote,
                            const Identity &remote_identity, const ConnectInfo &mine)
 {
     refuse_if_inherited();
-    check(remote, remote_identity);
+    check(remote, remote_identity.fabric_id);
     check(mine);
     if (mine.fabric_id != local_fabric) {
         throw std::invalid_argument(
@@ -150,6 +151,14 @@ ConnectionId Node::connect(std::uint64_t local_fabric, const Address &remote,
                 " with the end of fabric " + std::to_string(mine.fabric_id));
     }
     return m_reactor->connect(local_fabric, remote, remote_identity, mine);
+}
+
+ProbeId Node::probe(std::uint64_t local_fabric, const Address &remote,
+                    std::uint64_t remote_fabric)
+{
+    refuse_if_inherited();
+    check(remote, remote_fabric);
+    return m_reactor->probe(local_fabric, remote, remote_fabric);
 }
 
 void Node::accept(ConnectionId id, const ConnectInfo &mine)
@@ -167,6 +176,34 @@ void Node::ready(ConnectionId id)
     }
 }
 
+void Node::recover(ConnectionId id, const RecoverInfo &mine)
+{
+    check(mine);
+    if (!is_inherited()) {
+        m_reactor->recover(id, mine);
+    }
+}
+
+void Node::recovered(ConnectionId id, std::uint32_t epoch)
+{
+    if (!is_inherited()) {
+        m_reactor->recovered(id, epoch);
+    }
+}
+
+bool Node::data(ConnectionId id, const DataView &data)
+{
+    check(data);
+    return is_inherited() || m_reactor->data(id, data);
+}
+
+void Node::pause_reading(ConnectionId id, bool paused)
+{
+    if (!is_inherited()) {
+        m_reactor->pause_reading(id, paused);
+    }
+}
+
 void Node::refuse(ConnectionId id, Reason reason, const std::string &text)
 {
     if (!is_inherited()) {
@@ -178,6 +215,19 @@ void Node::close(ConnectionId id, bool goodbye)
 {
     if (!is_inherited()) {
         m_reactor->close(id, goodbye);
+    }
+}
+
+void Node::watch(int fd, std::function<void()> readable)
+{
+    refuse_if_inherited();
+    m_reactor->watch(fd, std::move(readable));
+}
+
+void Node::unwatch(int fd)
+{
+    if (!is_inherited()) {
+        m_reactor->unwatch(fd);
     }
 }
 

@@ -4,9 +4,8 @@
 // sockets, connections, time-outs. Shared by all fabrics of the process.
 //
 // Threads: every function may be called from any thread and from inside a Sink
-// callback. connect(), accept(), ready(), refuse(), close() and counters()
-// never wait. listen(), attach() and detach() wait for the control thread: do
-// not call them with a lock held that a callback takes.
+// callback. listen(), attach() and detach() wait for the control thread: do not
+// call them with a lock held that a callback takes. The others never wait.
 //
 // fork(): a child has no control thread. Node::acquire() in the child makes a
 // fresh node with its own thread. On a node inherited from the parent, every
@@ -26,6 +25,7 @@
 #include "control/sink.hpp"
 #include "control/types.hpp"
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -76,12 +76,42 @@ public:
     ConnectionId connect(std::uint64_t local_fabric, const Address &remote,
                          const Identity &remote_identity, const ConnectInfo &mine);
 
+    // Asks the process at `remote` whether the fabric `remote_fabric` still lives
+    // there, over a connection of its own and without the fabric's token: for the
+    // responder of a connection that was cut, which does not know it. The answer
+    // comes as Sink::on_probed(), within Settings::probe_timeout. A connection that
+    // is dropped without an answer is made again until then.
+    // Throws std::invalid_argument: fabric not attached, no address of a host, id 0.
+    ProbeId
+    probe(std::uint64_t local_fabric, const Address &remote, std::uint64_t remote_fabric);
+
     // Answers on_connect(). Throws std::invalid_argument when `mine` is out of
     // range.
     void accept(ConnectionId id, const ConnectInfo &mine);
 
     // Answers on_accept().
     void ready(ConnectionId id);
+
+    // Between fabrics that have agreed on feature_recovery, once the connection is
+    // established: after on_ready(), or right after ready(). Otherwise ignored
+    // with a warning; a peer that does not know the messages never gets them.
+    // Throws std::invalid_argument when `mine` is out of range.
+    void recover(ConnectionId id, const RecoverInfo &mine);
+    void recovered(ConnectionId id, std::uint32_t epoch);
+
+    // Sends data, between fabrics that have agreed on feature_tcp_path, once the
+    // connection is established; in order with the other calls. The bytes are
+    // copied before it returns. False when more than max_queued bytes of data
+    // wait: nothing has been taken, Sink::on_writable() tells when to go on. True
+    // when it has been taken, or is ignored like every call for a connection that
+    // has ended or does not allow it. Throws std::invalid_argument when header or
+    // payload is too long.
+    bool data(ConnectionId id, const DataView &data);
+
+    // Leaves what the peer sends unread, so that it must stop, or goes on reading.
+    // While it is paused the connection sends signs of life (each third of its own
+    // peer_timeout) but expects none: a peer that ends is noticed after the pause.
+    void pause_reading(ConnectionId id, bool paused);
 
     // Turns down a connection, on either side; the peer's on_closed() gets this
     // reason and text. Ours gets Reason::local.
@@ -91,6 +121,15 @@ public:
     // it Reason::closed_by_peer, as if this process had died. Ours gets
     // Reason::local.
     void close(ConnectionId id, bool goodbye = true);
+
+    // Calls `readable` on the control thread, under the rules for a Sink, whenever `fd`
+    // can be read; it should read all that is there. The descriptor stays the caller's,
+    // and open until unwatch(). One watch a descriptor.
+    // Throws std::system_error, std::invalid_argument: watched already.
+    void watch(int fd, std::function<void()> readable);
+
+    // When it returns, no call runs or will run. Not known: ignored.
+    void unwatch(int fd);
 
     Counters counters() const noexcept;
 

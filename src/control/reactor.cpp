@@ -140,8 +140,8 @@ Address Reactor::listen(const Address &ip, const ListenOptions &options)
         if (!listener) {
             auto on_accept = [this, timeout = options.handshake_timeout](auto socket,
                                                                          const auto &peer,
-                                                                         auto half_open) {
-                on_incoming(std::move(socket), peer, std::move(half_open), timeout);
+                                                                         auto seat) {
+                on_incoming(std::move(socket), peer, std::move(seat), timeout);
             };
             try {
                 listener = std::make_shared<Listener>(m_context, m_counters, ip, options,
@@ -200,24 +200,48 @@ std::optional<LocalFabric> Reactor::find_fabric(std::uint64_t fabric_id)
 ConnectionId Reactor::connect(std::uint64_t local_fabric, const Address &remote,
                               const Identity &remote_identity, const ConnectInfo &mine)
 {
-    auto local = find_fabric(local_fabric);
+    auto local = attached(local_fabric, "connect");
+    return start_dial(
+            {.local = local, .address = remote, .remote = remote_identity, .mine = mine},
+            local.settings.peer_timeout);
+}
+
+ProbeId Reactor::probe(std::uint64_t local_fabric, const Address &remote,
+                       std::uint64_t remote_fabric)
+{
+    auto local = attached(local_fabric, "probe");
+    return start_dial({.local   = local,
+                       .address = remote,
+                       .remote  = {.fabric_id = remote_fabric},
+                       .probe   = true},
+                      local.settings.probe_timeout);
+}
+
+LocalFabric Reactor::attached(std::uint64_t fabric_id, const char *what)
+{
+    auto local = find_fabric(fabric_id);
     if (!local) {
-        throw std::invalid_argument("control channel: connect from fabric " +
-                                    std::to_string(local_fabric) +
+        throw std::invalid_argument(std::string("control channel: ") + what +
+                                    " from fabric " + std::to_string(fabric_id) +
                                     ", which is not attached");
     }
+    return *local;
+}
 
-    auto id      = m_next_id.fetch_add(1, std::memory_order_relaxed);
-    auto request = Dial::Request{id, *local, remote, remote_identity, mine};
-    post([this, request = std::move(request)] {
+ConnectionId
+Reactor::start_dial(Dial::Request request, std::chrono::milliseconds patience)
+{
+    request.id = m_next_id.fetch_add(1, std::memory_order_relaxed);
+    post([this, request, patience] {
         if (sink_of(request.local.identity.fabric_id) == nullptr) {
             return; // detached meanwhile: nobody is left to hear of it
         }
-        auto dial = std::make_shared<Dial>(*this, m_counters, m_context, request);
+        auto dial = std::make_shared<Dial>(*this, m_counters, m_context, request,
+                                           patience);
         m_dials.emplace(request.id, dial);
         dial->attempt();
     });
-    return id;
+    return request.id;
 }
 
 void Reactor::decide(ConnectionId id, const char *what,
@@ -232,10 +256,9 @@ void Reactor::decide(ConnectionId id, const char *what,
         auto connection = position->second;
         connection->act([&](Session &session) {
             if (!decision(session) && !session.finished()) {
-                log_limited(Level::warning, std::string(what) +
-                                                    "() ignored: connection with " +
-                                                    connection->peer() + " is " +
-                                                    to_string(session.state()));
+                log_limited(Level::warning,
+                            std::string(what) + "() ignored: connection with " +
+                                    connection->peer() + " is " + session.situation());
             }
         });
     });
@@ -249,6 +272,17 @@ void Reactor::accept(ConnectionId id, const ConnectInfo &mine)
 void Reactor::ready(ConnectionId id)
 {
     decide(id, "ready", [](Session &session) { return session.ready(); });
+}
+
+void Reactor::recover(ConnectionId id, const RecoverInfo &mine)
+{
+    decide(id, "recover", [mine](Session &session) { return session.recover(mine); });
+}
+
+void Reactor::recovered(ConnectionId id, std::uint32_t epoch)
+{
+    decide(id, "recovered",
+           [epoch](Session &session) { return session.recovered(epoch); });
 }
 
 void Reactor::refuse(ConnectionId id, Reason reason, const std::string &text)
@@ -265,6 +299,34 @@ void Reactor::close(ConnectionId id, bool goodbye)
     decide(id, "close",
            [goodbye](Session &session) { return session.close(goodbye, detail); });
     post([this, id] { end_dial(id, Reason::local, detail); });
+}
+
+void Reactor::watch(int fd, std::function<void()> readable)
+{
+    run_there([&] {
+        auto &watch = m_watches[fd];
+        if (watch) {
+            throw std::invalid_argument("control channel: descriptor " +
+                                        std::to_string(fd) + " is watched already");
+        }
+        try {
+            watch = std::make_shared<Watch>(m_context, fd, std::move(readable));
+        } catch (...) {
+            m_watches.erase(fd);
+            throw;
+        }
+        watch->start();
+    });
+}
+
+void Reactor::unwatch(int fd)
+{
+    run_there([&] {
+        if (const auto found = m_watches.find(fd); found != m_watches.end()) {
+            found->second->cancel();
+            m_watches.erase(found);
+        }
+    });
 }
 
 } // namespace be::control

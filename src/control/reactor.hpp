@@ -12,6 +12,7 @@
 #include "control/dial.hpp"
 #include "control/listener.hpp"
 #include "control/sink.hpp"
+#include "control/watch.hpp"
 
 #include <atomic>
 #include <functional>
@@ -45,10 +46,18 @@ public:
     void detach(std::uint64_t fabric_id);
     ConnectionId connect(std::uint64_t local_fabric, const Address &remote,
                          const Identity &remote_identity, const ConnectInfo &mine);
+    ProbeId
+    probe(std::uint64_t local_fabric, const Address &remote, std::uint64_t remote_fabric);
     void accept(ConnectionId id, const ConnectInfo &mine);
     void ready(ConnectionId id);
+    void recover(ConnectionId id, const RecoverInfo &mine);
+    void recovered(ConnectionId id, std::uint32_t epoch);
+    bool data(ConnectionId id, const DataView &data);
+    void pause_reading(ConnectionId id, bool paused);
     void refuse(ConnectionId id, Reason reason, const std::string &text);
     void close(ConnectionId id, bool goodbye);
+    void watch(int fd, std::function<void()> readable);
+    void unwatch(int fd);
 
     // Any thread.
     Counters counters() const noexcept
@@ -68,6 +77,9 @@ private:
     void run_there(const std::function<void()> &work);
     template<class Work>
     void post(Work work);
+    LocalFabric attached(std::uint64_t fabric_id, const char *what); // any thread
+    ConnectionId start_dial(Dial::Request request, std::chrono::milliseconds patience);
+    std::shared_ptr<DataFlow> find_flow(ConnectionId id); // any thread
     std::optional<LocalFabric> find_fabric(std::uint64_t fabric_id); // any thread
     void
     decide(ConnectionId id, const char *what, std::function<bool(Session &)> decision);
@@ -75,15 +87,23 @@ private:
     // reactor_events.cpp
     void add_connection(std::shared_ptr<Connection> connection);
     void on_incoming(std::unique_ptr<Socket> socket, const Address &peer,
-                     std::shared_ptr<void> half_open,
+                     std::unique_ptr<Listener::Seat> seat,
                      std::chrono::milliseconds handshake_timeout);
     void on_connected(Dial &dial, std::unique_ptr<Socket> socket) override;
     void on_dial_failed(Dial &dial, Reason reason, const std::string &detail) override;
     void on_event(Connection &connection, const SessionEvent &event) override;
     void on_gone(Connection &connection) override;
+    void on_writable(Connection &connection) override;
+    void open_flow(Connection &connection, std::uint64_t features);
+    void close_flow(ConnectionId id);
+    void turn_away(Connection &connection);
     void on_closed(Connection &connection, const SessionEvent &event);
     bool dial_again(const Connection &connection, Reason reason);
     void end_dial(ConnectionId id, Reason reason, const std::string &detail);
+    void on_probe_closed(const Connection &connection, Reason reason);
+    void end_probe(ProbeId id, ProbeResult result);
+    template<class Call>
+    void notify(std::uint64_t fabric_id, const char *what, Call &&call) noexcept;
     void report_closed(ConnectionId id, std::uint64_t fabric_id, Reason reason,
                        const std::string &detail) noexcept;
     Sink *sink_of(std::uint64_t fabric_id) const noexcept;
@@ -101,9 +121,14 @@ private:
     std::mutex m_fabrics_mutex;
     std::unordered_map<std::uint64_t, Fabric> m_fabrics;
 
+    // Of the connections that carry data; guarded by its mutex.
+    std::mutex m_flows_mutex;
+    std::unordered_map<ConnectionId, std::shared_ptr<DataFlow>> m_flows;
+
     std::map<std::array<std::uint8_t, 16>, std::shared_ptr<Listener>> m_listeners;
     std::unordered_map<ConnectionId, std::shared_ptr<Dial>> m_dials;
     std::unordered_map<ConnectionId, std::shared_ptr<Connection>> m_connections;
+    std::unordered_map<int, std::shared_ptr<Watch>> m_watches;
 };
 
 } // namespace be::control

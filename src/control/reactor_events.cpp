@@ -2,11 +2,11 @@
 //
 // What happens on the control thread: connections come, say something, and end.
 
+#include "control/hex.hpp"
 #include "control/logger.hpp"
 #include "control/reactor.hpp"
 
 #include <exception>
-#include <sstream>
 #include <vector>
 
 namespace be::control {
@@ -15,13 +15,12 @@ namespace {
 
 std::string describe(const Address &address, std::uint64_t fabric_id)
 {
-    std::ostringstream text;
+    auto text = "peer " + address.to_string();
 
-    text << "peer " << address.to_string();
     if (fabric_id != 0) {
-        text << " (fabric 0x" << std::hex << fabric_id << ")";
+        text += " (fabric " + hex(fabric_id) + ")";
     }
-    return text.str();
+    return text;
 }
 
 // What a server under load, or one that has run out of patience with a slow
@@ -41,7 +40,7 @@ void Reactor::add_connection(std::shared_ptr<Connection> connection)
 }
 
 void Reactor::on_incoming(std::unique_ptr<Socket> socket, const Address &peer,
-                          std::shared_ptr<void> half_open,
+                          std::unique_ptr<Listener::Seat> seat,
                           std::chrono::milliseconds handshake_timeout)
 {
     auto now     = Session::Clock::now();
@@ -51,15 +50,18 @@ void Reactor::on_incoming(std::unique_ptr<Socket> socket, const Address &peer,
 
     add_connection(std::make_shared<Connection>(*this, m_counters, m_context,
                                                 std::move(socket), std::move(session), id,
-                                                describe(peer, 0), std::move(half_open)));
+                                                describe(peer, 0), std::move(seat)));
 }
 
 void Reactor::on_connected(Dial &dial, std::unique_ptr<Socket> socket)
 {
     const auto &request = dial.request();
-    auto session        = Session::client(request.local, request.remote, request.mine,
-                                          random_nonce(), Session::Clock::now(),
-                                          dial.deadline());
+    auto now            = Session::Clock::now();
+    auto session        = request.probe ?
+                                  Session::prober(request.local, request.remote.fabric_id, now,
+                                                  dial.deadline()) :
+                                  Session::client(request.local, request.remote, request.mine,
+                                                  random_nonce(), now, dial.deadline());
     auto connection     = std::make_shared<Connection>(
             *this, m_counters, m_context, std::move(socket), std::move(session),
             request.id, describe(request.address, request.remote.fabric_id), nullptr);
@@ -71,6 +73,11 @@ void Reactor::on_connected(Dial &dial, std::unique_ptr<Socket> socket)
 void Reactor::on_dial_failed(Dial &dial, Reason reason, const std::string &detail)
 {
     const auto &request = dial.request();
+    if (request.probe) {
+        end_probe(request.id,
+                  dial.nobody_listens() ? ProbeResult::gone : ProbeResult::unknown);
+        return;
+    }
     end_dial(request.id, reason,
              describe(request.address, request.remote.fabric_id) + ": " + detail);
 }
@@ -96,16 +103,20 @@ void Reactor::on_event(Connection &connection, const SessionEvent &event)
     switch (event.kind) {
     case SessionEvent::Kind::authenticated:
         LiveCounters::add(m_counters.authenticated);
+        connection.judge(true);
         m_dials.erase(id);
         break;
     case SessionEvent::Kind::connect:
-        if (sink != nullptr) {
-            connection.announce();
+        if (!connection.announce()) {
+            turn_away(connection);
+        } else if (sink != nullptr) {
+            open_flow(connection, event.info.features);
             sink->on_connect(id, event.info);
         }
         break;
     case SessionEvent::Kind::accept:
         if (sink != nullptr) {
+            open_flow(connection, event.info.features);
             sink->on_accept(id, event.info);
         }
         break;
@@ -114,16 +125,55 @@ void Reactor::on_event(Connection &connection, const SessionEvent &event)
             sink->on_ready(id);
         }
         break;
+    case SessionEvent::Kind::recover:
+        if (sink != nullptr) {
+            sink->on_recover(id, event.recover);
+        }
+        break;
+    case SessionEvent::Kind::recovered:
+        if (sink != nullptr) {
+            sink->on_recovered(id, event.recover.epoch);
+        }
+        break;
+    case SessionEvent::Kind::data:
+        if (sink != nullptr) {
+            sink->on_data(id, event.data);
+        }
+        break;
+    case SessionEvent::Kind::probed:
+        end_probe(id, event.probe);
+        break;
     case SessionEvent::Kind::closed:
         on_closed(connection, event);
         break;
     }
 }
 
+void Reactor::turn_away(Connection &connection)
+{
+    LiveCounters::add(m_counters.over_limit);
+    connection.act([](Session &session) {
+        session.turn_away(Reason::resources,
+                          "as many connections as the listener allows are established");
+    });
+}
+
 void Reactor::on_closed(Connection &connection, const SessionEvent &event)
 {
     auto detail = connection.peer() + ": " + event.detail;
 
+    if (connection.session().clogged()) {
+        LiveCounters::add(m_counters.slow_readers);
+    }
+
+    if (connection.session().is_probe()) {
+        on_probe_closed(connection, event.reason);
+        return;
+    }
+    if ((event.reason == Reason::authentication) &&
+        !connection.session().authenticated()) {
+        connection.judge(false);
+    }
     if (!connection.announced()) {
         LiveCounters::add(m_counters.rejected[static_cast<std::size_t>(event.reason)]);
         log_limited((event.reason == Reason::closed_by_peer) ? Level::info :
@@ -138,8 +188,34 @@ void Reactor::on_closed(Connection &connection, const SessionEvent &event)
     }
 
     m_dials.erase(connection.id());
+    close_flow(connection.id());
     report_closed(connection.id(), connection.session().local_fabric(), event.reason,
                   detail);
+}
+
+// Of a probe's connection: this side asked and has or has not been answered, or
+// it answered.
+void Reactor::on_probe_closed(const Connection &connection, Reason reason)
+{
+    if (!connection.announced()) {
+        LiveCounters::add(m_counters.probes_answered);
+    } else if (!dial_again(connection, reason)) {
+        end_probe(connection.id(), ProbeResult::unknown);
+    }
+}
+
+void Reactor::end_probe(ProbeId id, ProbeResult result)
+{
+    auto position = m_dials.find(id);
+    if (position == m_dials.end()) {
+        return; // answered already
+    }
+
+    auto dial = std::move(position->second);
+    m_dials.erase(position);
+    dial->cancel();
+    notify(dial->request().local.identity.fabric_id, "on_probed",
+           [&](Sink &sink) { sink.on_probed(id, result); });
 }
 
 // True when the connection has a dial, which means that it has not been
@@ -155,14 +231,22 @@ void Reactor::report_closed(ConnectionId id, std::uint64_t fabric_id, Reason rea
                             const std::string &detail) noexcept
 {
     LiveCounters::add(m_counters.closed[static_cast<std::size_t>(reason)]);
+    notify(fabric_id, "on_closed",
+           [&](Sink &sink) { sink.on_closed(id, reason, detail); });
+}
+
+// A callback without a connection that what it throws could end.
+template<class Call>
+void Reactor::notify(std::uint64_t fabric_id, const char *what, Call &&call) noexcept
+{
     try {
         if (auto *sink = sink_of(fabric_id); sink != nullptr) {
-            sink->on_closed(id, reason, detail);
+            call(*sink);
         }
     } catch (const std::exception &error) {
-        log(Level::error, std::string("on_closed() threw: ") + error.what());
+        log(Level::error, std::string(what) + "() threw: " + error.what());
     } catch (...) {
-        log(Level::error, "on_closed() threw");
+        log(Level::error, std::string(what) + "() threw");
     }
 }
 
@@ -220,6 +304,10 @@ void Reactor::shut_down() noexcept
         dial->cancel();
     }
     m_dials.clear();
+    for (auto &[fd, watch] : m_watches) {
+        watch->cancel();
+    }
+    m_watches.clear();
     while (!m_connections.empty()) {
         auto connection = m_connections.begin()->second;
         connection->abort();

@@ -37,6 +37,8 @@ const char *to_string(Reason reason) noexcept
         return "duplicate connection";
     case Reason::incompatible:
         return "incompatible ends";
+    case Reason::unknown_session:
+        return "unknown session";
     }
 
     return "unknown reason";
@@ -57,6 +59,7 @@ Reason reason_from_wire(std::uint8_t value) noexcept
     case Reason::resources:
     case Reason::duplicate:
     case Reason::incompatible:
+    case Reason::unknown_session:
         return reason;
     default:
         return Reason::refused;

@@ -5,6 +5,9 @@
 
 #include "control/session.hpp"
 
+#include "control/fault_point.hpp"
+#include "control/hex.hpp"
+
 #include <algorithm>
 #include <utility>
 
@@ -40,9 +43,10 @@ Session::Session(Role role, const Nonce &nonce, Time now, Time handshake_deadlin
 {
     auto &own = (role == Role::client) ? m_transcript.client : m_transcript.server;
 
-    own.major = protocol_major;
-    own.minor = protocol_minor;
-    own.nonce = nonce;
+    own.major    = protocol_major;
+    own.minor    = protocol_minor;
+    own.features = constant_features;
+    own.nonce    = nonce;
 }
 
 Session Session::server(Directory directory, const Nonce &nonce, Time now,
@@ -61,16 +65,17 @@ Session Session::client(const LocalFabric &local, const Identity &remote,
 {
     Session session(Role::client, nonce, now, handshake_deadline);
 
-    session.m_local                      = local;
-    session.m_remote                     = remote;
-    session.m_mine                       = mine;
-    session.m_transcript.client.features = local.settings.features;
-    session.m_transcript.from_fabric     = local.identity.fabric_id;
-    session.m_transcript.to_fabric       = remote.fabric_id;
+    session.m_local  = local;
+    session.m_remote = remote;
+    session.m_mine   = mine;
+    session.m_transcript.client.features |= local.settings.features;
+    session.m_transcript.from_fabric = local.identity.fabric_id;
+    session.m_transcript.to_fabric   = remote.fabric_id;
     return session;
 }
 
-void Session::receive(std::span<const std::uint8_t> bytes, Time now)
+std::span<const std::uint8_t>
+Session::receive(std::span<const std::uint8_t> bytes, Time now)
 {
     m_heard  = now;
     m_pinged = now;
@@ -78,14 +83,14 @@ void Session::receive(std::span<const std::uint8_t> bytes, Time now)
     while (!finished()) {
         switch (m_reader.read(bytes)) {
         case FrameReader::Status::incomplete:
-            return;
+            return {};
         case FrameReader::Status::bad_length: {
             auto length = m_reader.announced_length();
             auto text   = "frame of " + std::to_string(length) + " bytes, expected " +
                         std::to_string(min_frame) + ".." +
                         std::to_string(m_reader.limit());
             fail((length < min_frame) ? Reason::malformed : Reason::oversized, text);
-            return;
+            return {};
         }
         case FrameReader::Status::complete:
             break;
@@ -96,20 +101,42 @@ void Session::receive(std::span<const std::uint8_t> bytes, Time now)
         if (auto *error = std::get_if<DecodeError>(&decoded)) {
             fail(Reason::malformed, error->text);
         } else {
-            handle(std::get<Message>(decoded));
+            const auto &message = std::get<Message>(decoded);
+            handle(message);
+            if (std::holds_alternative<Data>(message)) {
+                return bytes;
+            }
         }
     }
+    return {};
+}
+
+void Session::set_paused(bool paused, Time now)
+{
+    m_paused = paused;
+    m_heard  = now;
 }
 
 void Session::handle(const Message &message)
 {
     if (!allows(message)) {
         fail(Reason::unexpected,
-             std::string(name_of(message)) + " in state " + to_string(m_state));
+             std::string(name_of(message)) + " in state " + situation());
         return;
     }
 
+    BE_FAULT_POINT("received", name_of(message));
     std::visit([&](const auto &body) { on(body); }, message);
+}
+
+std::string Session::situation() const
+{
+    std::string text = to_string(m_state);
+
+    if (m_state == State::established) {
+        text += " with features " + hex(m_transcript.agreed_features);
+    }
+    return text;
 }
 
 void Session::lost(Reason reason, const std::string &detail)
@@ -160,7 +187,7 @@ void Session::tick(Time now)
         return;
     }
 
-    if (was_asleep) {
+    if (was_asleep || m_paused) {
         m_heard = now;
     }
     if (now - m_heard >= peer_timeout(m_local.settings)) {
@@ -206,6 +233,16 @@ bool Session::refuse(Reason reason, const std::string &text)
     return true;
 }
 
+bool Session::turn_away(Reason reason, const std::string &text)
+{
+    if (finished()) {
+        return false;
+    }
+
+    fail(reason, text);
+    return true;
+}
+
 bool Session::close(bool goodbye, const std::string &detail)
 {
     if (finished()) {
@@ -219,14 +256,21 @@ bool Session::close(bool goodbye, const std::string &detail)
     return true;
 }
 
-std::vector<std::uint8_t> Session::take_output()
+Chunk Session::take_output()
 {
-    return std::exchange(m_output, {});
+    if (m_ahead.empty()) {
+        return m_output.empty() ? Chunk() : Chunk::of(std::exchange(m_output, {}));
+    }
+
+    auto chunk = std::move(m_ahead.front());
+    m_ahead.pop_front();
+    return chunk;
 }
 
 void Session::sent(std::size_t bytes) noexcept
 {
     m_unsent -= std::min(bytes, m_unsent);
+    BE_FAULT_SENT(m_unsent == 0);
 }
 
 std::optional<SessionEvent> Session::next_event()
@@ -250,11 +294,22 @@ void Session::send(const Message &message)
     encode(message, m_output);
     m_unsent += m_output.size() - before;
     ++m_messages_out;
+    BE_FAULT_SENDING(name_of(message));
     if (m_unsent > m_local.settings.max_queued) {
+        m_clogged = true;
         finish(Reason::resources, "peer does not read: " + std::to_string(m_unsent) +
                                           " bytes queued, limit " +
                                           std::to_string(m_local.settings.max_queued));
     }
+}
+
+void Session::send(Chunk data)
+{
+    if (!m_output.empty()) {
+        m_ahead.push_back(Chunk::of(std::exchange(m_output, {})));
+    }
+    m_ahead.push_back(std::move(data));
+    ++m_messages_out;
 }
 
 void Session::emit(SessionEvent event)

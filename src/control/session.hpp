@@ -38,11 +38,18 @@ struct SessionEvent {
         connect, // the peer's Connect, in `info` (server)
         accept, // the peer's Accept, in `info` (client)
         ready, // the peer's Ready (server)
+        recover, // the peer's Recover, in `recover`
+        recovered, // the peer's Recovered: recover.epoch
+        data, // the peer's Data, in `data`; valid until receive() is called again
+        probed, // the answer to our Probe, in `probe`
         closed, // the session is over: `reason`, `detail`. Always the last.
     };
 
     Kind kind;
     ConnectInfo info{};
+    RecoverInfo recover{};
+    ProbeResult probe = ProbeResult::unknown;
+    DataView data{};
     Reason reason = Reason::local;
     std::string detail{};
 };
@@ -56,6 +63,7 @@ public:
         challenge_wait, // client: for the server's Challenge
         hello_wait, // server: for the client's Hello
         welcome_wait, // client: for the server's proof
+        answer_wait, // prober: for Pong or Refuse
         connect_wait, // server: authenticated, for Connect
         accept_wait, // client: authenticated, Connect sent
         deciding, // server: Connect delivered, for accept() or refuse()
@@ -79,8 +87,28 @@ public:
                           const ConnectInfo &mine, const Nonce &nonce, Time now,
                           Time handshake_deadline);
 
-    // Bytes from the peer, in any portions. Ignored once finished.
-    void receive(std::span<const std::uint8_t> bytes, Time now);
+    // A client that only asks whether the fabric `remote` lives at the other end, on
+    // behalf of `local`. Has until `deadline` to be answered.
+    static Session
+    prober(const LocalFabric &local, std::uint64_t remote, Time now, Time deadline);
+
+    // Bytes from the peer, in any portions. Ignored once finished. Stops after each
+    // Data, so that its event can be taken, and returns what is left to be received.
+    std::span<const std::uint8_t> receive(std::span<const std::uint8_t> bytes, Time now);
+
+    // See FrameReader: the rest of a frame may be put there instead, and is reported
+    // with filled() and receive() of nothing.
+    std::span<std::uint8_t> space() const noexcept
+    {
+        return m_reader.space();
+    }
+    void filled(std::size_t bytes) noexcept
+    {
+        m_reader.filled(bytes);
+    }
+
+    // While the driver does not read, the peer's silence means nothing.
+    void set_paused(bool paused, Time now);
 
     // The stream ended or broke without a word.
     void lost(Reason reason, const std::string &detail);
@@ -94,14 +122,25 @@ public:
     // Local decisions. False when the state does not allow it.
     bool accept(const ConnectInfo &mine);
     bool ready();
+    bool recover(const RecoverInfo &mine);
+    bool recovered(std::uint32_t epoch);
+    bool data(Chunk frame); // of encode_data()
     bool refuse(Reason reason, const std::string &text);
     bool close(bool goodbye, const std::string &detail);
 
-    // Output since the last call. The driver reports with sent() what the
-    // transport has taken of it; what is not reported counts against
-    // Settings::max_queued.
-    std::vector<std::uint8_t> take_output();
+    // Refuses as well, but is itself closed for the same reason.
+    bool turn_away(Reason reason, const std::string &text);
+
+    // The next output; empty when there is none. The driver reports with sent() what
+    // the transport has taken of it; what is not reported counts against
+    // Settings::max_queued. Data does not, and is not reported.
+    Chunk take_output();
     void sent(std::size_t bytes) noexcept;
+
+    std::size_t max_queued() const noexcept
+    {
+        return m_local.settings.max_queued;
+    }
 
     std::optional<SessionEvent> next_event();
 
@@ -113,6 +152,21 @@ public:
     State state() const noexcept
     {
         return m_state;
+    }
+
+    // The state in words, with the features where they matter.
+    std::string situation() const;
+
+    // True when it is there only to ask or, once it has, to answer a Probe.
+    bool is_probe() const noexcept
+    {
+        return m_is_probe;
+    }
+
+    // True when it was closed because the peer did not read.
+    bool clogged() const noexcept
+    {
+        return m_clogged;
     }
 
     // True from the state after the handshake on, and for ever.
@@ -158,11 +212,12 @@ private:
     Clock::duration ping_interval() const noexcept;
     void handle(const Message &message);
     void send(const Message &message);
+    void send(Chunk data);
     void emit(SessionEvent event);
     void fail(Reason reason, const std::string &detail); // and tell the peer why
     void finish(Reason reason, const std::string &detail);
 
-    // session_handshake.cpp: what each message does. `on` is called only in a
+    // session_handshake.cpp, session_probe.cpp, session_traffic.cpp: what each message does. `on` is called only in a
     // state that allows the message.
     bool allows(const Message &message) const noexcept;
     void on(const Challenge &message);
@@ -175,8 +230,17 @@ private:
     void on(const Ping &message);
     void on(const Pong &message);
     void on(const Goodbye &message);
+    void on(const Recover &message);
+    void on(const Recovered &message);
+    void on(const Probe &message);
+    void on(const Data &message);
+    std::optional<LocalFabric> find_local(std::uint64_t fabric_id); // or fails
+    void on_answered_probe(const Pong &message);
+    void on_refused_probe(Reason reason);
     bool same_major(const Offer &peer);
     std::uint16_t common_minor() const noexcept;
+    bool carries(std::uint64_t feature) const noexcept;
+    bool is_of_peer(const ConnectInfo &info); // or fails
     void enter_authenticated(State next);
     void deliver(SessionEvent::Kind kind, State next, const ConnectInfo &info);
 
@@ -187,9 +251,13 @@ private:
     ConnectInfo m_mine; // client: to be sent as Connect
     Transcript m_transcript; // filled while the handshake proceeds
     bool m_authenticated = false;
+    bool m_is_probe      = false;
+    bool m_clogged       = false;
+    bool m_paused        = false;
 
     FrameReader m_reader;
-    std::vector<std::uint8_t> m_output;
+    std::deque<Chunk> m_ahead; // output before m_output
+    std::vector<std::uint8_t> m_output; // messages
     std::size_t m_unsent = 0; // bytes encoded and not reported by sent()
     std::deque<SessionEvent> m_events;
     std::uint64_t m_messages_in  = 0;

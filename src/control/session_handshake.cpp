@@ -4,8 +4,9 @@
 
 #include "control/session.hpp"
 
+#include "control/hex.hpp"
+
 #include <algorithm>
-#include <sstream>
 #include <type_traits>
 
 namespace be::control {
@@ -13,13 +14,6 @@ namespace be::control {
 namespace {
 
 using State = Session::State;
-
-std::string hex(std::uint64_t value)
-{
-    std::ostringstream text;
-    text << "0x" << std::hex << value;
-    return text.str();
-}
 
 std::string version_text(std::uint16_t major, std::uint16_t minor)
 {
@@ -29,11 +23,11 @@ std::string version_text(std::uint16_t major, std::uint16_t minor)
 // The states in which each message may arrive, besides those that are legal
 // whenever the peer has authenticated itself.
 struct Expected {
-    State operator()(const Challenge &) const
-    {
-        return State::challenge_wait;
-    }
     State operator()(const Hello &) const
+    {
+        return State::hello_wait;
+    }
+    State operator()(const Probe &) const
     {
         return State::hello_wait;
     }
@@ -68,8 +62,16 @@ bool Session::allows(const Message &message) const noexcept
                     return m_state == Expected()(body);
                 } else if constexpr (std::is_same_v<T, Refuse>) {
                     return true;
+                } else if constexpr (std::is_same_v<T, Challenge>) {
+                    return (m_state == State::challenge_wait) ||
+                           (m_state == State::answer_wait);
                 } else if constexpr (std::is_same_v<T, Pong>) {
-                    return m_pongs < m_pings_sent;
+                    return (m_state == State::answer_wait) || (m_pongs < m_pings_sent);
+                } else if constexpr (std::is_same_v<T, Recover> ||
+                                     std::is_same_v<T, Recovered>) {
+                    return carries(feature_recovery);
+                } else if constexpr (std::is_same_v<T, Data>) {
+                    return carries(feature_tcp_path);
                 } else {
                     static_assert(std::is_same_v<T, Ping> || std::is_same_v<T, Goodbye>);
                     return m_authenticated;
@@ -100,12 +102,18 @@ void Session::enter_authenticated(State next)
 {
     m_authenticated = true;
     m_state         = next;
-    m_reader.set_limit(max_frame);
+    m_reader.set_limit(((m_transcript.agreed_features & feature_tcp_path) != 0) ?
+                               max_frame_with_data :
+                               max_frame);
     emit({.kind = SessionEvent::Kind::authenticated});
 }
 
 void Session::on(const Challenge &message)
 {
+    // Who asks only whether somebody is there speaks first, and in any version.
+    if (m_state == State::answer_wait) {
+        return;
+    }
     if (!same_major(message.offer)) {
         return;
     }
@@ -114,6 +122,16 @@ void Session::on(const Challenge &message)
     m_state             = State::welcome_wait;
     send(Hello{m_transcript.client, m_transcript.from_fabric, m_transcript.to_fabric,
                prove(m_remote.token, m_transcript, Prover::client)});
+}
+
+std::optional<LocalFabric> Session::find_local(std::uint64_t fabric_id)
+{
+    auto local = m_directory(fabric_id);
+    if (!local) {
+        fail(Reason::unknown_fabric,
+             "no fabric " + hex(fabric_id) + " here: its process has ended or restarted");
+    }
+    return local;
 }
 
 void Session::on(const Hello &message)
@@ -127,10 +145,8 @@ void Session::on(const Hello &message)
         return;
     }
 
-    auto local = m_directory(message.to_fabric);
+    auto local = find_local(message.to_fabric);
     if (!local) {
-        fail(Reason::unknown_fabric, "no fabric " + hex(message.to_fabric) +
-                                             " here: its process has ended or restarted");
         return;
     }
 
@@ -146,7 +162,8 @@ void Session::on(const Hello &message)
 
     m_local                      = *local;
     m_remote.fabric_id           = message.from_fabric;
-    m_transcript.agreed_features = message.offer.features & m_local.settings.features;
+    m_transcript.agreed_features = message.offer.features &
+                                   (m_local.settings.features | constant_features);
     enter_authenticated(State::connect_wait);
     send(Welcome{common_minor(), m_transcript.agreed_features,
                  prove(m_local.identity.token, m_transcript, Prover::server)});
@@ -170,16 +187,38 @@ void Session::on(const Welcome &message)
         return;
     }
 
+    // Who does not know the field would take it for a new connection.
+    if (m_mine.resume && ((message.features & feature_recovery) == 0)) {
+        fail(Reason::incompatible,
+             "session " + hex(m_mine.session) +
+                     " cannot be resumed: the peer offers no recovery");
+        return;
+    }
+
     enter_authenticated(State::accept_wait);
     send(Connect{m_mine});
 }
 
+bool Session::is_of_peer(const ConnectInfo &info)
+{
+    if (info.fabric_id == m_remote.fabric_id) {
+        return true;
+    }
+
+    fail(Reason::malformed, "end of fabric " + hex(info.fabric_id) +
+                                    " from a peer that authenticated as " +
+                                    hex(m_remote.fabric_id));
+    return false;
+}
+
 void Session::deliver(SessionEvent::Kind kind, State next, const ConnectInfo &info)
 {
-    if (info.fabric_id != m_remote.fabric_id) {
-        fail(Reason::malformed, "end of fabric " + hex(info.fabric_id) +
-                                        " from a peer that authenticated as " +
-                                        hex(m_remote.fabric_id));
+    if (!is_of_peer(info)) {
+        return;
+    }
+    if (info.resume && ((m_transcript.agreed_features & feature_recovery) == 0)) {
+        fail(Reason::unexpected, "resumption of session " + hex(info.session) +
+                                         " without the feature recovery agreed");
         return;
     }
 
@@ -207,6 +246,9 @@ void Session::on(const Ready &)
 
 void Session::on(const Refuse &message)
 {
+    if (m_state == State::answer_wait) {
+        on_refused_probe(message.reason);
+    }
     finish(message.reason, std::string("peer refused (") + to_string(message.reason) +
                                    "): " + message.text);
 }
@@ -218,6 +260,11 @@ void Session::on(const Ping &message)
 
 void Session::on(const Pong &message)
 {
+    if (m_state == State::answer_wait) {
+        on_answered_probe(message);
+        return;
+    }
+
     // Pings are answered in order.
     if (message.value != ++m_pongs) {
         fail(Reason::unexpected, "Pong with value " + std::to_string(message.value) +
@@ -239,6 +286,8 @@ const char *to_string(Session::State state) noexcept
         return "waiting for Hello";
     case Session::State::welcome_wait:
         return "waiting for Welcome";
+    case Session::State::answer_wait:
+        return "waiting for an answer";
     case Session::State::connect_wait:
         return "waiting for Connect";
     case Session::State::accept_wait:

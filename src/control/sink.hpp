@@ -47,6 +47,35 @@ public:
     // The initiator is ready to receive.
     virtual void on_ready(ConnectionId id) = 0;
 
+    // With feature_recovery agreed, once the connection is established, any number of
+    // times. (A fabric that does not offer the feature never hears of these.)
+    virtual void on_recover(ConnectionId, const RecoverInfo & /* of the peer */)
+    {
+    }
+    virtual void on_recovered(ConnectionId, std::uint32_t /* epoch */)
+    {
+    }
+
+    // With feature_tcp_path agreed, once the connection is established. The bytes are
+    // valid during the call. Comes no more after Node::pause_reading(id, true) has
+    // returned in a callback.
+    virtual void on_data(ConnectionId, const DataView &)
+    {
+    }
+
+    // Fewer than half of max_queued bytes of data wait, after Node::data() has
+    // returned false (perhaps before the caller has seen that). May also come once
+    // too often.
+    virtual void on_writable(ConnectionId)
+    {
+    }
+
+    // The answer to Node::probe(); comes exactly once, unless the fabric is detached
+    // first.
+    virtual void on_probed(ProbeId, ProbeResult)
+    {
+    }
+
     // `detail` is one line for a log or an error message; it names the peer.
     virtual void on_closed(ConnectionId id, Reason reason, const std::string &detail) = 0;
 

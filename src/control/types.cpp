@@ -33,16 +33,15 @@ std::string validate(const std::string &name, const QueuePairInfo &qp)
     return {};
 }
 
-} // namespace
-
-std::string validate(const ConnectInfo &info)
+std::string validate_end(const ConnectInfo &info, std::size_t min_queue_pairs)
 {
     if (info.fabric_id == 0) {
         return out_of_range("fabric_id", info.fabric_id, "a value other than 0");
     }
-    if (info.qps.empty() || (info.qps.size() > max_queue_pairs)) {
+    if ((info.qps.size() < min_queue_pairs) || (info.qps.size() > max_queue_pairs)) {
         return out_of_range("number of queue pairs", info.qps.size(),
-                            "1.." + std::to_string(max_queue_pairs));
+                            std::to_string(min_queue_pairs) + ".." +
+                                    std::to_string(max_queue_pairs));
     }
     for (std::size_t i = 0; i < info.qps.size(); ++i) {
         auto problem = validate("qps[" + std::to_string(i) + "]", info.qps[i]);
@@ -62,7 +61,38 @@ std::string validate(const ConnectInfo &info)
     if (info.control.port == 0) {
         return out_of_range("control.port", info.control.port, "a TCP port");
     }
+    if (info.resume && (info.session == 0)) {
+        return out_of_range("session", info.session, "the one to resume");
+    }
     return {};
+}
+
+} // namespace
+
+std::string validate(const ConnectInfo &info)
+{
+    return validate_end(info, 1);
+}
+
+std::string validate(const DataView &data)
+{
+    if (data.header.size() > max_data_header) {
+        return out_of_range("size of header", data.header.size(),
+                            "at most " + std::to_string(max_data_header) + " bytes");
+    }
+    if (data.payload.size() > max_data_payload) {
+        return out_of_range("size of payload", data.payload.size(),
+                            "at most " + std::to_string(max_data_payload) + " bytes");
+    }
+    return {};
+}
+
+std::string validate(const RecoverInfo &info)
+{
+    if (info.path > path_tcp) {
+        return out_of_range("path", info.path, "0 (RDMA) or 1 (TCP)");
+    }
+    return validate_end(info.connect, (info.path == path_tcp) ? 0 : 1);
 }
 
 } // namespace be::control

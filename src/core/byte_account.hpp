@@ -36,6 +36,12 @@ public:
     {
         m_asked = serial_max(m_asked, demand_total);
     }
+
+    /* What was reported last may not have reached the peer. */
+    void forget_asked()
+    {
+        m_asked = serial_max(m_used, m_granted);
+    }
 };
 
 } // namespace be::core

@@ -185,6 +185,7 @@ bool Flow::answered(uint32_t index, uint32_t total, uint64_t now_ns, Actions &ac
 
         grew = peer.account.update(total);
         peer.account.request_answered();
+        peer.answered_ns = now_ns;
         if (grew) {
             credit_grew(index, now_ns);
         } else if (peer.blocked) {
@@ -207,7 +208,11 @@ void Flow::revoked(uint32_t index, uint32_t keep, uint64_t now_ns, Actions &acti
 
         if (!peer.blocked && !peer.account.request_outstanding() &&
             !m_resumes.contains(index)) {
-            peer.account.give_back(keep);
+            /* What has just come for a request gets its chance to be used. */
+            bool fresh = now_ns - peer.answered_ns < m_config.active_ns;
+
+            peer.account.give_back(fresh ? std::max(keep, peer.account.surplus(0)) :
+                                           keep);
         }
         m_give_backs.push_back(index);
     }
@@ -280,6 +285,13 @@ void Flow::arrival_unreadable(uint32_t index, uint64_t now_ns, Actions &actions)
     } else if (!covered) {
         ++m_peers[index].counters.overdrafts;
     }
+    drain(actions);
+}
+
+void Flow::receive_failed(uint64_t now_ns, Actions &actions)
+{
+    advance(now_ns);
+    (void)m_pool.on_arrival(no_peer);
     drain(actions);
 }
 

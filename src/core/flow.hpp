@@ -44,13 +44,12 @@
 #include <vector>
 
 #include "core/action.hpp"
-#include "core/byte_account.hpp"
-#include "core/credit_account.hpp"
+#include "core/flow_peer.hpp"
 #include "core/flow_stats.hpp"
 #include "core/flow_types.hpp"
 #include "core/index_list.hpp"
+#include "core/position.hpp"
 #include "core/scheduler.hpp"
-#include "core/sequence.hpp"
 #include "core/wire.hpp"
 
 namespace be::core {
@@ -204,6 +203,10 @@ public:
      * it completed in error, or it came from nobody (no_peer). Break the connection. */
     void arrival_unreadable(uint32_t peer, uint64_t now_ns, Actions &actions);
 
+    /* A receive came back empty because its path failed under a message. That has not arrived, and comes again with
+     * the credit that it has. Post a receive in its place before the path is replaced. */
+    void receive_failed(uint64_t now_ns, Actions &actions);
+
     /* `count` receives were posted. */
     void reposted(uint32_t count, uint64_t now_ns, Actions &actions);
 
@@ -314,13 +317,28 @@ public:
     /* The data of a piece that was read has arrived. Follow with next_bulk(). */
     void read_done(uint32_t peer, uint64_t bytes, uint64_t now_ns, Actions &actions);
 
+    /* --- the path to a peer is replaced: nothing of the old one arrives any more --- */
+
+    /* Messages that have arrived from it, over all paths. */
+    uint64_t arrived(uint32_t peer) const
+    {
+        return m_peers[peer].counters.messages_received;
+    }
+
+    /* Where this end stands; the grants in it count as told. `writes` is the driver's. */
+    Position position(uint32_t peer);
+
+    /* Where the peer stands. What was asked and not answered is asked again; requests of
+     * the peer's, which it repeats, are forgotten. False: nonsense, give it up. */
+    bool
+    reposition(uint32_t peer, const Position &theirs, uint64_t now_ns, Actions &actions);
+
     /* --- time --- */
 
     /* Call about every active_ns while there is traffic, and while tick_needed(). Looks
      * after credit of cancelled messages. A request that is not answered is not repeated:
-     * a reliable queue pair that lives delivers it, and its answer needs no credit. When
-     * a queue pair was replaced, report the peer's present total with answered(), which
-     * allows a new request: that is the place of repetition. */
+     * a reliable queue pair that lives delivers it, and its answer needs no credit;
+     * reposition() is the place of repetition. */
     void tick(uint64_t now_ns, Actions &actions);
 
     /* Is there something that only tick() will do? */
@@ -362,37 +380,8 @@ public:
     std::string check() const;
 
 private:
-    static constexpr uint64_t not_stalled = ~uint64_t{0};
-
-    struct Peer {
-        explicit Peer(uint32_t first_total) :
-            account(first_total), sent(first_total), received(first_total)
-        {
-        }
-
-        Peer(uint32_t first_total, uint32_t first_unit) : Peer(first_total)
-        {
-            bytes[0] = bytes[1] = ByteAccount(first_unit);
-        }
-
-        CreditAccount account;
-        ByteAccount bytes[2]; /* by BulkKind */
-        SendSequence sent;
-        ReceiveSequence received;
-        PeerWindow window;
-        uint64_t bulk_queued[2] = {}; /* by BulkKind */
-        Waiting waiting; /* messages; only what is large is kept current */
-        bool message_turn    = true; /* who is next: a large message or a write */
-        uint32_t asked_large = 0; /* large messages that a message credit was asked for */
-        uint64_t credit_stall_ns = not_stalled; /* since when */
-        uint64_t bytes_stall_ns  = not_stalled;
-        uint64_t window_stall_ns = not_stalled;
-        bool blocked             = false; /* messages are queued for want of credit */
-        bool bulk_active         = false; /* counted in m_bulk_peers */
-        bool wake_asked          = false; /* of the peer, and not answered */
-        bool wake_wanted         = false; /* by the peer, as soon as it has more bytes */
-        FlowCounters counters;
-    };
+    using Peer                            = FlowPeer;
+    static constexpr uint64_t not_stalled = FlowPeer::not_stalled;
 
     static uint32_t writes_of(uint32_t peer)
     {

@@ -150,10 +150,7 @@ void ReceivePool::take_in(uint32_t index)
     peer.noted = 0;
     m_noted_peers.erase(index);
     touch(peer);
-    if (m_config.revoke) {
-        m_holders.erase(index);
-        m_holders.push_back(index);
-    }
+    may_hold(index);
 
     /* Most often nobody waits and the peer gets back at once what it used. */
     if (m_pressing || !serve_share(index)) {
@@ -197,6 +194,10 @@ bool ReceivePool::on_returned(uint32_t index, uint32_t total)
         peer.use_up(static_cast<uint32_t>(count));
     });
     peer.easy = 0;
+    if (count == 0) { /* there will be a use for it: not asked again at once */
+        peer.served = m_period;
+        may_hold(index);
+    }
     if (floor_gap(peer) != 0) {
         m_low.push_back(index);
     }
@@ -246,6 +247,32 @@ void ReceivePool::on_request(uint32_t index, uint32_t demand)
     } else {
         m_parked.push_back(index);
     }
+    serve();
+}
+
+void ReceivePool::forget_request(uint32_t index)
+{
+    if (!member(index)) {
+        return;
+    }
+
+    take_in_all();
+
+    Peer &peer = m_peers[index];
+
+    m_answers.erase(index);
+    m_revokes.erase(index);
+    m_parked.erase(index);
+    m_cells.erase(index);
+    account(peer, [&] {
+        peer.granted = peer.told;
+        peer.demand  = serial_min(peer.demand, peer.granted);
+    });
+    if (floor_gap(peer) != 0) {
+        m_low.push_back(index);
+    }
+    peer.easy       = 0;
+    peer.cell_asked = false;
     serve();
 }
 
@@ -303,6 +330,9 @@ void ReceivePool::new_period()
     m_active_last = m_active_now;
     m_active_now  = 0;
     update_share();
+    if (!m_parked.empty()) { /* others are idle now */
+        reclaim();
+    }
 }
 
 void ReceivePool::touch(Peer &peer)

@@ -63,6 +63,9 @@
 //      longest idle peers, and what active ones hold well beyond their share, is called
 //      back (REVOKE), if so configured; peers then have
 //      their share from the start. No progress depends on it: rule 3 bounds what stands.
+//      What a peer asked for is called back only when it left that lying for a whole
+//      period: who has just been served would else give it back to the next, and none
+//      would ever send.
 //
 // Peers are trusted to be honest, not to be correct: more arrivals
 // than were granted are detected, and the totals stay sane.
@@ -152,6 +155,11 @@ public:
 
     /* REQUEST with the full demand total. */
     void on_request(uint32_t peer, uint32_t demand);
+
+    /* The peer's path is replaced: a request that waits, or an answer that was not
+     * collected, is void; the peer asks again. What was granted and never told is taken
+     * back: nobody would use it. */
+    void forget_request(uint32_t peer);
 
     /* Total that the peer has given back, the answer to a revoke. False, and nothing
      * changed but that it may be asked again, when it does not hold as much. */
@@ -282,6 +290,7 @@ private:
         uint32_t noted  = 0; /* arrivals counted in nothing else yet */
         uint32_t easy   = 0; /* further ones that may be just noted */
         uint64_t period = 0; /* latest period with an arrival */
+        uint64_t served = 0; /* latest period with an answer, or a revoke refused */
     };
 
     uint32_t real_capacity() const
@@ -311,6 +320,12 @@ private:
     uint32_t next_floor() const;
 
     void touch(Peer &peer);
+    bool recent(uint64_t period) const
+    {
+        return period + 1 >= m_period;
+    }
+
+    void may_hold(uint32_t index);
     void update_share();
 
     void serve();

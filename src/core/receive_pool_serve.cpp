@@ -70,7 +70,18 @@ void ReceivePool::answer(uint32_t index)
             peer.demand = peer.granted;
         }
     });
+    peer.served = m_period;
+    may_hold(index);
     m_answers.push_back(index);
+}
+
+/* For rule 7: its turn is behind all that are known to hold something. */
+void ReceivePool::may_hold(uint32_t index)
+{
+    if (m_config.revoke) {
+        m_holders.erase(index);
+        m_holders.push_back(index);
+    }
 }
 
 /* The answer writes the cell too, so a peer that is about to get one needs no other. */
@@ -167,7 +178,8 @@ void ReceivePool::serve_request(uint32_t index)
 }
 
 /* Rule 7: all but the floor of an idle peer, all but the share of one that has much
- * more. Few are looked at at a time, the longest silent first. */
+ * more, or what it asked for if that is more than its share. Few are looked at at a time,
+ * the longest silent first. */
 void ReceivePool::reclaim()
 {
     constexpr uint32_t at_once = 8; /* revokes under way */
@@ -177,14 +189,17 @@ void ReceivePool::reclaim()
          ++i) {
         uint32_t index = m_holders.front();
         Peer &peer     = m_peers[index];
-        bool active    = peer.period + 1 >= m_period;
-        uint32_t keep  = active ? share_of(peer) : peer.floor;
+        bool active    = recent(peer.period) || recent(peer.served);
+        uint32_t share = active ? share_of(peer) : peer.floor;
+        uint32_t asked = active ? peer.outstanding() - peer.standing() : 0;
+        uint32_t keep  = std::max(share, asked);
+        uint32_t slack = active ? share / 8 : 0;
 
         m_holders.erase(index);
         if (active) {
             m_holders.push_back(index);
         }
-        if (!peer.revoking && (peer.outstanding() > (active ? keep + keep / 8 : keep))) {
+        if (!peer.revoking && (peer.outstanding() > keep + slack)) {
             peer.keep     = keep;
             peer.revoking = true;
             ++m_revoking;

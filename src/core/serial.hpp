@@ -72,4 +72,10 @@ constexpr uint32_t serial_max(uint32_t a, uint32_t b)
     return serial_less(a, b) ? b : a;
 }
 
+/* The earlier one. */
+constexpr uint32_t serial_min(uint32_t a, uint32_t b)
+{
+    return serial_less(b, a) ? b : a;
+}
+
 } // namespace be::core

@@ -39,7 +39,7 @@ void Fabric::send_notes(Peer &peer)
 {
     std::size_t sent = 0;
     for (; sent < peer.notes.size() && peer.state == Peer::State::ready; ++sent) {
-        if (peer.messages.room() == 0) {
+        if (peer.messages.room() == 0 || !m_sends.room_for_protocol()) {
             break;
         }
         if (!m_flow.admit_message(peer.index)) {

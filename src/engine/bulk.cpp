@@ -40,15 +40,46 @@ void Fabric::enqueue(Link &link, BulkOperation *operation, std::size_t length)
         peer.bulk_links[kind].push(&bulk);
     }
     bulk.operations.push(operation);
-    if (byte_credit()) {
-        flow_event([&](core::Actions &actions) {
-            m_flow.bulk_queued(peer.index, m_flow.charge(length),
-                               core_kind(operation->kind), now(), actions);
-        });
+    if (byte_credit() && link.bulk[1 - kind].done < operation->after_others) {
+        ++bulk.held;
     } else {
-        m_flow.bulk_queued(peer.index, m_flow.charge(length), core_kind(operation->kind));
+        offer(*operation);
     }
     pump_bulk();
+}
+
+// With byte credit that is asked for: not for what waits behind a fence. If both ends held credit for puts behind gets,
+// neither might have any left to read with.
+void Fabric::offer(BulkOperation &operation)
+{
+    const std::uint32_t index  = operation.link->peer.index;
+    const core::BulkKind kind  = core_kind(operation.kind);
+    const std::uint64_t charge = m_flow.charge(operation.unposted);
+    operation.offered          = true;
+    if (!byte_credit()) {
+        m_flow.bulk_queued(index, charge, kind);
+        return;
+    }
+    flow_event([&](core::Actions &actions) {
+        m_flow.bulk_queued(index, charge, kind, now(), actions);
+    });
+}
+
+// Those of the other kind that waited for it behind a fence wait for credit now.
+void Fabric::operation_over(Link &link, unsigned kind)
+{
+    const std::uint64_t done = ++link.bulk[kind].done;
+    LinkBulk &others         = link.bulk[1 - kind];
+    if (others.held == 0 || !link.peer.usable()) [[likely]] {
+        return;
+    }
+    others.operations.for_each([&](BulkOperation &operation) {
+        if (!operation.offered && operation.after_others <= done) {
+            --others.held;
+            offer(operation);
+        }
+    });
+    m_bulk_due = true;
 }
 
 void Fabric::pump_bulk()
@@ -66,14 +97,39 @@ void Fabric::pump_bulk()
 
 // What cannot be posted now stays admitted, and is tried again when a completion of this peer makes room. The kinds
 // take turns, and within each the links, by deficit round robin, equal in bytes; one that a fence holds back is
-// passed over.
+// passed over. If that is all there is of a kind, the other uses what was admitted: the fence may be waiting for what
+// would wait for the window behind it.
 void Fabric::post_admitted(Peer &peer)
 {
-    const auto first = static_cast<BulkOperation::Kind>(peer.bulk_turn);
-    peer.bulk_turn   = 1 - peer.bulk_turn;
-    if (post_admitted(peer, first)) {
-        (void)post_admitted(peer, static_cast<BulkOperation::Kind>(peer.bulk_turn));
+    const unsigned first  = peer.bulk_turn;
+    const unsigned second = 1 - first;
+    peer.bulk_turn        = second;
+    if (!post_admitted(peer, static_cast<BulkOperation::Kind>(first)) ||
+        !post_admitted(peer, static_cast<BulkOperation::Kind>(second))) {
+        return;
     }
+    if (!byte_credit()) { // there each kind has its own
+        lend_admitted(peer, static_cast<BulkOperation::Kind>(first));
+        lend_admitted(peer, static_cast<BulkOperation::Kind>(second));
+    }
+}
+
+// What is admitted to `held` and not posted waits for a fence.
+void Fabric::lend_admitted(Peer &peer, BulkOperation::Kind held)
+{
+    const auto lender         = static_cast<unsigned>(held);
+    const auto other          = static_cast<BulkOperation::Kind>(1 - lender);
+    const std::uint64_t bytes = std::min(peer.admitted[lender],
+                                         m_flow.bulk_waiting(peer.index,
+                                                             core_kind(other)));
+    if (bytes == 0) {
+        return;
+    }
+    m_flow.bulk_cancelled(peer.index, bytes, core_kind(other));
+    m_flow.bulk_queued(peer.index, bytes, core_kind(held));
+    peer.admitted[lender] -= bytes;
+    peer.admitted[1 - lender] += bytes;
+    (void)post_admitted(peer, other);
 }
 
 // False: there is no room for more of either kind.
@@ -87,6 +143,11 @@ bool Fabric::post_admitted(Peer &peer, BulkOperation::Kind kind)
         LinkBulk &bulk           = *links.front();
         BulkOperation &operation = *bulk.operations.front();
         if (peer.bulk.room() <= bulk_reserve) {
+            return false;
+        }
+        if (!m_sends.room()) {
+            reclaim_sends();
+            defer(peer);
             return false;
         }
         if (peer.messages.retired() < operation.after ||
@@ -105,7 +166,7 @@ bool Fabric::post_admitted(Peer &peer, BulkOperation::Kind kind)
         const std::uint64_t charge = m_flow.charge(bytes);
         admitted -= charge;
         bulk.turn -= static_cast<std::int64_t>(charge);
-        if (operation.posted()) {
+        if (operation.all_posted()) {
             bulk.operations.pop();
         }
         if (bulk.operations.empty()) {
@@ -116,6 +177,30 @@ bool Fabric::post_admitted(Peer &peer, BulkOperation::Kind kind)
         }
     }
     return true;
+}
+
+// A write, and where it takes one the count of it: with byte credit the peer counts them itself. What asks for a
+// completion asks for that of the last. ENOBUFS: nothing was posted, there is no staging buffer for the count now.
+int Fabric::post_write(Peer &peer, ibv_send_wr &wr, Slot &slot, bool signal)
+{
+    Word count{};
+    const bool counted = peer.counts_writes;
+    if (counted && !make_word(count, peer.writes_posted + 1)) {
+        return ENOBUFS;
+    }
+    announce_write(peer, wr);
+    if (const int error = post(peer, peer.bulk, wr, slot, signal && !counted);
+        error != 0) {
+        if (count.staging) {
+            m_staging.put(count.staging);
+        }
+        return error;
+    }
+    ++peer.writes_posted;
+    return counted ? post_word(peer, peer.bulk, count,
+                               {.kind = Slot::Kind::count, .value = peer.writes_posted},
+                               peer.remote_cell + sizeof(std::uint64_t), signal) :
+                     0;
 }
 
 // With byte credit the peer hears of it.
@@ -131,44 +216,29 @@ void Fabric::announce_write(Peer &peer, ibv_send_wr &wr)
 bool Fabric::post_piece(Peer &peer, BulkOperation &operation, std::size_t bytes)
 {
     std::array<ibv_sge, BE_MAX_SGE> sges;
-    int count        = 0;
-    std::size_t left = bytes;
-    while (left != 0) {
-        const be_sge_t &part     = operation.sge[operation.sge_index];
-        const std::size_t length = std::min(left, part.length - operation.sge_offset);
-        sges[count++]            = {reinterpret_cast<std::uint64_t>(part.address) +
-                                            operation.sge_offset,
-                                    static_cast<std::uint32_t>(length), part.lkey};
-        operation.sge_offset += length;
-        left -= length;
-        if (operation.sge_offset == part.length) {
-            operation.sge_offset = 0;
-            ++operation.sge_index;
-        }
-    }
+    Slot slot{.kind   = Slot::Kind::bulk,
+              .bytes  = static_cast<std::uint32_t>(m_flow.charge(bytes)),
+              .object = &operation,
+              .value  = operation.posted,
+              .length = static_cast<std::uint32_t>(bytes),
+              .key    = peer.writes_posted};
+    ibv_send_wr wr = bulk_piece(slot, sges);
 
-    ibv_send_wr wr{};
-    wr.sg_list = sges.data();
-    wr.num_sge = count;
-    if (operation.kind == BulkOperation::Kind::get) {
-        wr.opcode = IBV_WR_RDMA_READ;
-    } else {
-        announce_write(peer, wr);
-    }
-    wr.wr.rdma.remote_addr = operation.remote;
-    wr.wr.rdma.rkey        = operation.rkey;
-
-    operation.remote += bytes;
+    operation.posted += bytes;
     operation.unposted -= bytes;
     operation.posted_any = true;
     ++operation.in_flight;
-    const Slot slot{.kind   = Slot::Kind::bulk,
-                    .bytes  = static_cast<std::uint32_t>(m_flow.charge(bytes)),
-                    .object = &operation};
-    if (const int error = post(peer.bulk, wr, slot, true); error != 0) {
+    const int error = operation.kind == BulkOperation::Kind::get ?
+                              post(peer, peer.bulk, wr, slot, true) :
+                              post_write(peer, wr, slot, true);
+    if (error != 0) {
         --operation.in_flight;
-        operation.unposted +=
-                bytes; // keeps it in the queue, to be cancelled with the peer
+        operation.posted -= bytes;
+        operation.unposted += bytes; // tried again, or cancelled with the peer
+        if (error == ENOBUFS) {
+            defer(peer);
+            return false;
+        }
         io_failure(peer, operation.kind == BulkOperation::Kind::put ? "a put" : "a get",
                    error);
         return false;
@@ -190,15 +260,17 @@ void Fabric::piece_done(Peer &peer, BulkOperation &operation, std::uint32_t byte
     if (status != BE_OK && operation.status == BE_OK) {
         operation.status = status;
     }
-    if (operation.in_flight == 0 && operation.posted()) {
+    if (operation.in_flight == 0 && operation.all_posted()) {
         operation_done(operation);
     }
 }
 
 void Fabric::operation_done(BulkOperation &operation)
 {
-    Member &member = operation.link->member;
-    ++operation.link->bulk[static_cast<unsigned>(operation.kind)].done;
+    const auto kind = static_cast<unsigned>(operation.kind);
+    Link &link      = *operation.link;
+    Member &member  = link.member;
+    operation_over(link, kind);
     const be_status_t status = operation.status;
     void *completion         = operation.completion;
     if (operation.staging != nullptr) {
@@ -257,10 +329,11 @@ void Fabric::cancel_operations(const Member &member)
 // The protocol counts some of it as waiting, and some as under way already.
 void Fabric::cancel_operation(BulkOperation &operation)
 {
-    Peer &peer                  = operation.link->peer;
-    const core::BulkKind kind   = core_kind(operation.kind);
-    const std::uint64_t left    = m_flow.charge(operation.unposted);
+    Peer &peer                = operation.link->peer;
+    const core::BulkKind kind = core_kind(operation.kind);
+    const std::uint64_t left  = operation.offered ? m_flow.charge(operation.unposted) : 0;
     const std::uint64_t waiting = std::min(left, m_flow.bulk_waiting(peer.index, kind));
+    operation.link->bulk[static_cast<unsigned>(operation.kind)].held -= !operation.offered;
     m_flow.bulk_cancelled(peer.index, waiting, kind);
     if (waiting < left) {
         flow_event([&](core::Actions &actions) {

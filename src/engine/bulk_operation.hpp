@@ -25,16 +25,16 @@ struct BulkOperation {
     Link *link              = nullptr; // whose it is
     Kind kind               = Kind::put;
     bool posted_any         = false; // a zero-length operation still posts one piece
+    bool offered            = false; // to flow control, which admits it
     std::uint8_t sge_count  = 0;
-    std::uint8_t sge_index  = 0; // first entry not posted entirely
     be_status_t status      = BE_OK; // the first failure of a piece
     std::uint32_t rkey      = 0;
     std::uint32_t in_flight = 0; // pieces posted, not retired
     std::uint64_t after = 0; // the message queue must have retired this many first (fence)
     std::uint64_t after_others = 0; // ... and so many of the link's other kind be done
-    std::uint64_t remote       = 0; // where the next piece goes
-    std::size_t sge_offset     = 0; // bytes of sge[sge_index] that are posted
-    std::size_t unposted       = 0; // bytes
+    std::uint64_t remote       = 0; // where it begins there
+    std::size_t posted         = 0; // bytes
+    std::size_t unposted       = 0;
     std::array<be_sge_t, BE_MAX_SGE> sge{};
     void *completion = nullptr;
 
@@ -44,7 +44,7 @@ struct BulkOperation {
     void *unpack_arg          = nullptr;
     std::size_t unpack_length = 0;
 
-    bool posted() const noexcept
+    bool all_posted() const noexcept
     {
         return posted_any && unposted == 0;
     }

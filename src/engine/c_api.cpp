@@ -48,6 +48,7 @@ void be_fabric_config_defaults(const be_port_info_t *port, be_fabric_config_t *c
     config->rx_capacity     = port->soft ? 1024 : 4096;
     config->rx_max          = 16384;
     config->tx_queue        = 256;
+    config->tx_completions  = 4096;
     config->chunk           = port->soft ? 1u << 20 : 64u << 10;
     config->window          = port->soft ? 16u << 20 : 1u << 20;
     config->link_rate       = port->bandwidth;
@@ -58,6 +59,10 @@ void be_fabric_config_defaults(const be_port_info_t *port, be_fabric_config_t *c
     config->gid_index       = -1;
     config->peer_timeout    = 30;
     config->connect_timeout = 10;
+    config->recovery        = 1;
+    config->max_recoveries  = 64;
+    config->fallback        = BE_FALLBACK_NONE;
+    config->fallback_time   = 1;
     config->am_alignment    = 1;
 }
 

@@ -137,11 +137,18 @@ typedef enum be_mux {
     BE_MUX_PROCESS /* those of a process that have the same port and configuration */
 } be_mux_t;
 
+/* What data goes over when there is no RDMA to a peer. Both ends must say the same. */
+typedef enum be_fallback {
+    BE_FALLBACK_NONE, /* it waits for RDMA */
+    BE_FALLBACK_TCP /* the side channel; only with recovery */
+} be_fallback_t;
+
 typedef struct be_fabric_config {
     size_t segment_size; /* largest active message, bytes */
     unsigned rx_capacity; /* receives of the shared queue at start */
     unsigned rx_max; /* receive buffers in all, those the application keeps included */
     unsigned tx_queue; /* work requests of one queue pair */
+    unsigned tx_completions; /* work requests outstanding over all queue pairs, at least 16 */
     size_t window; /* bytes of bulk outstanding per port */
     size_t chunk; /* bulk is cut into pieces of this many bytes; with byte credit smaller */
     size_t byte_budget; /* bytes that may be under way toward the port; 0: no byte credit */
@@ -155,6 +162,10 @@ typedef struct be_fabric_config {
     int gid_index; /* -1: choose (RoCE v2, IPv4 first) */
     double peer_timeout; /* seconds of silence until a peer is declared dead */
     double connect_timeout; /* seconds */
+    int recovery; /* queue pairs that fail are replaced while both processes live */
+    unsigned max_recoveries; /* of peers at the same time that this end begins */
+    be_fallback_t fallback;
+    double fallback_time; /* seconds for which RDMA must be there again until it is used again */
     be_mux_t mux;
     size_t rx_headroom; /* bytes in front of every received payload that belong to the upper layer */
     size_t am_alignment; /* (payload + am_align_offset) is aligned to this; 1: anything */
@@ -272,11 +283,37 @@ be_status_t be_peer_flush(be_peer_t *peer, void *comp);
 void be_peer_fence(be_peer_t *peer);
 
 /* ------------------------------------------------------------------ metrics */
-/* One list serves VFS, tools and exporters: name, unit ("count", "bytes", "ns"), one sentence, value. */
-typedef void (*be_metric_func_t)(void *arg, const char *name, const char *unit,
-                                 const char *help, uint64_t value);
+typedef enum be_metric_kind {
+    BE_METRIC_TOTAL, /* only grows */
+    BE_METRIC_NOW, /* goes up and down */
+    BE_METRIC_BUCKET /* only grows; of a histogram: how many were below what the name says */
+} be_metric_kind_t;
+
+typedef struct be_metric {
+    const char *name;
+    const char *unit; /* "count", "bytes", "ns" */
+    const char *help; /* one sentence */
+    be_metric_kind_t kind;
+    uint64_t value;
+} be_metric_t;
+
+/* One list serves VFS, tools and exporters. */
+typedef void (*be_metric_func_t)(void *arg, const be_metric_t *metric);
 void be_fabric_metrics(const be_fabric_t *fabric, be_metric_func_t func, void *arg);
 void be_peer_metrics(const be_peer_t *peer, be_metric_func_t func, void *arg);
+/* State of the path to the peer and what became of it, in lines for people; cut off at `size` bytes. */
+void be_peer_path(const be_peer_t *peer, char *text, size_t size);
+/* A page with a fabric's metrics for others to see. In a file for be_info and be_run: `folder` says where, "" is the
+ * user's own, where it is removed when it is closed, NULL is no file. Over HTTP where `serve` says (UCX_BE_METRICS),
+ * "" is not. NULL when there can be none, which is logged. Closed before its fabric. */
+typedef struct be_stats be_stats_t;
+be_stats_t *be_stats_open(be_fabric_t *fabric, const char *device, const char *folder,
+                          const char *serve);
+void be_stats_close(be_stats_t *stats);
+/* Answers, if somebody has asked: now and then from progress. */
+void be_stats_poll(be_stats_t *stats);
+/* Before sleeping. */
+void be_stats_rest(be_stats_t *stats);
 /* Those that be_peer_get() returned and that are connected or connecting. */
 typedef void (*be_peer_visit_func_t)(void *arg, be_peer_t *peer);
 void be_fabric_visit_peers(be_fabric_t *fabric, be_peer_visit_func_t func, void *arg);

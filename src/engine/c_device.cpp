@@ -86,9 +86,11 @@ be_status_t be_mem_register(be_md_t *md, void *address, size_t length, unsigned 
                                              &error);
     if (!region) {
         if (!quiet) {
-            log(BE_LOG_ERROR, "{}: registering {} bytes at {} failed: {}{}",
-                device(md).context().device(), length, address, std::strerror(error),
-                be::verbs::registration_hint(error));
+            const auto &context = device(md).context();
+            const auto hint     = be::verbs::registration_hint(error, context.soft());
+            log(BE_LOG_ERROR, "{}: registering {} bytes at {} failed: {}{}{}{}",
+                context.device(), length, address, std::strerror(error),
+                hint.empty() ? "" : " (", hint, hint.empty() ? "" : ")");
         }
         return error == ENOMEM ? BE_ERR_NO_MEMORY : BE_ERR_IO;
     }
@@ -97,11 +99,18 @@ be_status_t be_mem_register(be_md_t *md, void *address, size_t length, unsigned 
         return BE_ERR_NO_MEMORY;
     }
     *mem = {address, length, owner->lkey(), owner->rkey(), owner};
+    try {
+        device(md).keys().add(mem->rkey, address, length, verbs_access(access));
+    } catch (const std::bad_alloc &) {
+        (void)be_mem_deregister(md, mem);
+        return BE_ERR_NO_MEMORY;
+    }
     return BE_OK;
 }
 
-be_status_t be_mem_deregister(be_md_t *, be_mem_t *mem)
+be_status_t be_mem_deregister(be_md_t *md, be_mem_t *mem)
 {
+    device(md).keys().remove(mem->rkey);
     delete static_cast<be::verbs::MemoryRegion *>(mem->handle);
     mem->handle = nullptr;
     return BE_OK;

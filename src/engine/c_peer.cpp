@@ -138,6 +138,12 @@ void be_peer_metrics(const be_peer_t *peer, be_metric_func_t func, void *arg)
     Locked(link_of(peer))->link_metrics(link_of(peer), func, arg);
 }
 
+void be_peer_path(const be_peer_t *peer, char *text, size_t size)
+{
+    const Locked lock(link_of(peer));
+    copy_text(text, size, path_text(link_of(peer).peer));
+}
+
 const char *be_peer_name(const be_peer_t *peer)
 {
     return link_of(peer).peer.name.c_str();

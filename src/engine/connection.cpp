@@ -9,11 +9,13 @@
 // When both begin at once, the connection of the fabric with the smaller id is kept: that side refuses the other's
 // Connect as a duplicate, the other adopts this one.
 
+#include "control/fault_point.hpp"
 #include "engine/fabric.hpp"
 #include "engine/log.hpp"
 #include "engine/member.hpp"
 
 #include <fmt/format.h>
+#include <sodium.h>
 
 #include <algorithm>
 #include <exception>
@@ -66,9 +68,12 @@ void Fabric::start(Peer &peer, const FabricAddress &address)
         connect_to_self(peer);
         return;
     }
-    peer.initiator  = true;
+    peer.initiator = true;
+    peer.control   = address.control;
+    ::randombytes_buf(&peer.session, sizeof(peer.session));
+    peer.session |= 1; // 0 is none
     peer.connection = m_node->connect(m_address.identity.fabric_id, address.control,
-                                      address.identity, connect_info(peer));
+                                      address.identity, first_info(peer));
     m_by_connection.emplace(peer.connection, &peer);
 }
 
@@ -83,7 +88,8 @@ Peer &Fabric::add_peer(const control::Identity &identity)
     if (*index >= m_peers.size()) {
         m_peers.resize(*index + 1);
     }
-    m_peers[*index] = std::make_unique<Peer>(*this, *index, identity);
+    m_peers[*index] = std::make_unique<Peer>(*this, *index, identity,
+                                             m_recoverer.config());
     Peer &peer      = *m_peers[*index];
     m_by_fabric.insert_or_assign(identity.fabric_id, &peer);
     drain_actions();
@@ -93,24 +99,31 @@ Peer &Fabric::add_peer(const control::Identity &identity)
 void Fabric::connect_to_self(Peer &peer)
 {
     peer.self = true;
-    wire(peer, connect_info(peer));
+    wire(peer, first_info(peer));
     become_ready(peer);
 }
 
 void Fabric::become_ready(Peer &peer)
 {
     peer.state = Peer::State::ready;
+    peer.messages.start();
+    peer.bulk.start();
+    (void)peer.recovery.connected(now());
     log(BE_LOG_DEBUG,
         "{}: connected, queue pairs {:#x} and {:#x}, {} messages granted to it",
         peer.name, peer.messages.qp().number(), peer.bulk.qp().number(),
         m_flow.granted(peer.index));
     freed(peer);
+    BE_FAULT_POINT("connected");
 }
 
+// Returns how many concerned us. UCX takes an interface that has just been made and is not quiet for broken, and our device
+// also tells what happens to other interfaces.
 unsigned Fabric::handle_control()
 {
     m_events.clear();
     m_inbox.take(m_events);
+    auto count = static_cast<unsigned>(m_events.size());
     for (ControlEvent &event : m_events) {
         switch (event.kind) {
         case ControlEvent::Kind::connect:
@@ -125,9 +138,28 @@ unsigned Fabric::handle_control()
         case ControlEvent::Kind::closed:
             on_closed(event);
             break;
+        case ControlEvent::Kind::recover:
+            m_recoverer.on_recover(event);
+            break;
+        case ControlEvent::Kind::recovered:
+            m_recoverer.on_recovered(event);
+            break;
+        case ControlEvent::Kind::device:
+            count -= !m_recoverer.on_device(*event.device);
+            break;
+        case ControlEvent::Kind::probed:
+            m_recoverer.on_probed(event);
+            break;
+        case ControlEvent::Kind::data:
+            m_tcp.on_data(event);
+            break;
+        case ControlEvent::Kind::writable:
+            m_tcp.on_writable(event.connection);
+            break;
         }
     }
-    return static_cast<unsigned>(m_events.size());
+    m_tcp.answer();
+    return count;
 }
 
 Peer *Fabric::by_connection(control::ConnectionId id)
@@ -166,6 +198,10 @@ bool Fabric::make_way(Peer &peer)
 
 void Fabric::on_connect(ControlEvent &event)
 {
+    if (event.info.resume) {
+        m_recoverer.on_resume(event);
+        return;
+    }
     const std::uint64_t id = event.info.fabric_id;
     Peer *peer             = nullptr;
     if (const auto found = m_by_fabric.find(id); found != m_by_fabric.end()) {
@@ -185,9 +221,11 @@ void Fabric::on_connect(ControlEvent &event)
             make_queues(*peer);
         }
         peer->connection = event.connection;
+        peer->control    = event.info.control;
+        peer->session    = event.info.session;
         m_by_connection.emplace(event.connection, peer);
         wire(*peer, event.info);
-        m_node->accept(event.connection, connect_info(*peer));
+        m_node->accept(event.connection, first_info(*peer));
     } catch (const std::exception &error) {
         log(BE_LOG_ERROR, "cannot accept fabric {:016x} at {}: {}", id,
             event.info.control.to_string(), error.what());
@@ -201,6 +239,10 @@ void Fabric::on_connect(ControlEvent &event)
 void Fabric::on_accept(ControlEvent &event)
 {
     Peer *peer = by_connection(event.connection);
+    if (peer != nullptr && Recoverer::recoverable(*peer)) {
+        m_recoverer.on_resumed(*peer, event);
+        return;
+    }
     if (peer == nullptr || peer->state != Peer::State::connecting) {
         return;
     }
@@ -220,6 +262,8 @@ void Fabric::on_ready(ControlEvent &event)
     Peer *peer = by_connection(event.connection);
     if (peer != nullptr && peer->state == Peer::State::connecting) {
         become_ready(*peer);
+    } else if (peer != nullptr && Recoverer::recoverable(*peer)) {
+        m_recoverer.regain_channel(*peer);
     }
 }
 
@@ -240,6 +284,15 @@ void Fabric::on_closed(ControlEvent &event)
     case control::Reason::goodbye:
         depart(*peer);
         break;
+    case control::Reason::local:
+    case control::Reason::closed_by_peer:
+    case control::Reason::unreachable:
+    case control::Reason::resources:
+        if (Recoverer::recoverable(*peer)) {
+            m_recoverer.lose_channel(*peer, event);
+            break;
+        }
+        [[fallthrough]];
     default:
         fail(*peer,
              peer->state == Peer::State::connecting ? BE_ERR_UNREACHABLE :

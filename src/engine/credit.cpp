@@ -101,18 +101,28 @@ void Fabric::defer(Peer &peer)
     }
 }
 
+// In turns: when there is no more room, those that have not been tried are the next ones.
 unsigned Fabric::retry_deferred()
 {
     unsigned done            = 0;
     std::vector<Peer *> &due = m_retrying;
     due.swap(m_deferred);
-    for (Peer *peer : due) {
-        peer->deferred = false;
+    auto next = due.begin();
+    for (; next != due.end(); ++next) {
+        if (!m_sends.room_for_protocol()) {
+            reclaim_sends();
+            break;
+        }
+        Peer *const peer = *next;
+        peer->deferred   = false;
         if (peer->state != Peer::State::ready) {
-            if (peer->state == Peer::State::connecting) {
+            if (peer->usable()) {
                 defer(*peer);
             }
             continue;
+        }
+        if (std::exchange(peer->marker_deferred, false)) {
+            mark_tails(*peer);
         }
         if (std::exchange(peer->cell_deferred, false)) {
             write_cell(*peer);
@@ -129,8 +139,12 @@ unsigned Fabric::retry_deferred()
         if (!peer->notes.empty()) {
             send_notes(*peer);
         }
+        if (peer->admitted[0] + peer->admitted[1] != 0) {
+            post_admitted(*peer);
+        }
         done += !peer->deferred;
     }
+    m_deferred.insert(m_deferred.begin(), next, due.end());
     due.clear();
     return done;
 }
@@ -140,47 +154,51 @@ void Fabric::write_cell(Peer &peer)
     if (!m_flow.cell_due(peer.index)) {
         return;
     }
-    if (peer.messages.room() == 0) {
+    if (peer.messages.room() == 0 || !m_sends.room_for_protocol()) {
         peer.cell_deferred = true;
         defer(peer);
         return;
     }
-    alignas(8) std::uint64_t word;
-    const bool is_inline         = m_max_inline >= sizeof(word);
-    const memory::Buffer staging = is_inline ? memory::Buffer{} : m_staging.get();
-    if (!is_inline && !staging) {
+    Word word{};
+    if (!make_word(word, 0)) {
         peer.cell_deferred = true;
         defer(peer);
         return;
     }
-    core::store_cell(&word, m_flow.take_cell(peer.index));
-
-    ibv_sge sge{reinterpret_cast<std::uint64_t>(&word), sizeof(word), 0};
-    if (!is_inline) {
-        std::memcpy(staging.address, &word, sizeof(word));
-        sge = {reinterpret_cast<std::uint64_t>(staging.address), sizeof(word),
-               staging.lkey};
-        post_cell(peer, sge, {.buffer = staging.address}, 0, true);
-        return;
-    }
-    post_cell(peer, sge, {}, IBV_SEND_INLINE, false);
-}
-
-void Fabric::post_cell(Peer &peer, ibv_sge &sge, const Slot &slot, unsigned flags,
-                       bool signal)
-{
-    ibv_send_wr wr{};
-    wr.sg_list             = &sge;
-    wr.num_sge             = 1;
-    wr.opcode              = IBV_WR_RDMA_WRITE;
-    wr.send_flags          = flags;
-    wr.wr.rdma.remote_addr = peer.remote_cell;
-    wr.wr.rdma.rkey        = peer.remote_cell_rkey;
-    if (const int error = post(peer.messages, wr, slot, signal); error != 0) {
+    core::store_cell(&word.value, m_flow.take_cell(peer.index));
+    if (const int error = post_word(peer, peer.messages, word,
+                                    {.kind  = Slot::Kind::cell,
+                                     .value = le64toh(word.value)},
+                                    peer.remote_cell, false);
+        error != 0) {
         io_failure(peer, "a credit update", error);
         return;
     }
     ++m_counters.cells_written;
+}
+
+// False: it would need a staging buffer and there is none.
+bool Fabric::make_word(Word &word, std::uint64_t value)
+{
+    word.value = htole64(value);
+    if (m_max_inline < sizeof(value)) {
+        word.staging = m_staging.get();
+    }
+    return m_max_inline >= sizeof(value) || word.staging;
+}
+
+int Fabric::post_word(Peer &peer, SendQueue &queue, Word &word, Slot slot,
+                      std::uint64_t remote, bool signal)
+{
+    ibv_sge sge{};
+    ibv_send_wr wr  = write_word(word, remote, peer.remote_cell_rkey, sge);
+    slot.buffer     = word.staging.address;
+    slot.key        = word.staging.lkey;
+    const int error = post(peer, queue, wr, slot, signal || word.staging);
+    if (error != 0 && word.staging) {
+        m_staging.put(word.staging);
+    }
+    return error;
 }
 
 void Fabric::return_credit(Peer &peer)
@@ -194,8 +212,8 @@ void Fabric::return_credit(Peer &peer)
             peer.returns_deferred = 0; // used meanwhile
             return;
         }
-        const memory::Buffer staging = peer.messages.room() != 0 ? m_staging.get() :
-                                                                   memory::Buffer{};
+        const bool room = peer.messages.room() != 0 && m_sends.room_for_protocol();
+        const memory::Buffer staging = room ? m_staging.get() : memory::Buffer{};
         if (!staging) {
             m_flow.revert_message(peer.index);
             break;
@@ -210,6 +228,23 @@ void Fabric::return_credit(Peer &peer)
     if (peer.returns_deferred != 0) {
         defer(peer);
     }
+}
+
+// When somebody wants to hear of the time.
+std::uint64_t Fabric::due_ns() const noexcept
+{
+    std::uint64_t due = m_recoverer.due_ns();
+    if (m_sends.signals() != 0) {
+        due = std::min(due, m_recoverer.look_at_ns());
+    }
+    if (byte_credit()) {
+        due = std::min(due, m_flow.tick_due_ns());
+    }
+    for (const Peer *peer : m_draining) {
+        due = std::min(due, static_cast<std::uint64_t>(
+                                    peer->deadline.time_since_epoch().count()));
+    }
+    return due;
 }
 
 void Fabric::read_cell(Peer &peer)
@@ -255,8 +290,8 @@ bool Fabric::fall_asleep()
             pump_bulk();
         }
         flow_event([&](core::Actions &actions) { m_flow.sleep(now(), actions); });
-        m_timer.set(m_flow.tick_due_ns());
     }
+    m_timer.set(due_ns());
     (void)m_channel.acknowledge();
     if (m_receive_cq.arm() == 0 && m_send_cq.arm() == 0) {
         return true;

@@ -3,9 +3,11 @@
 #include "engine/device.hpp"
 
 #include "engine/log.hpp"
+#include "verbs/lockable.hpp"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <stdexcept>
 
@@ -34,11 +36,22 @@ const verbs::Table &table_of(const verbs::PortReport &port)
     return *table;
 }
 
-// Near the device. `ahead`: the next region is mapped before the last one is used up.
-memory::ArenaConfig arena_config(const verbs::PortReport &port, bool ahead)
+// Near the device. `local`: for our own buffers, whose next region is mapped before the last one is used up. Where little
+// memory can be locked they take a quarter of it, so that the rest is there for what the application sends from.
+memory::ArenaConfig arena_config(const verbs::PortReport &port, bool local)
 {
     memory::ArenaConfig config;
-    config.ahead            = ahead;
+    const std::uint64_t lockable = verbs::lockable_memory(port.soft);
+    if (lockable != verbs::no_limit) {
+        const std::size_t share = std::max<std::size_t>(lockable / 4 /
+                                                                memory::region_unit,
+                                                        1) *
+                                  memory::region_unit;
+        config.first = std::min(config.first, share);
+        config.step  = std::min(config.step, share);
+        config.cap   = local ? share : config.cap;
+    }
+    config.ahead            = local;
     config.region.numa_node = port.numa_node;
     config.notice           = [device = port.device](const std::string &what) {
         static std::atomic_flag said;
@@ -71,6 +84,7 @@ Device::Device(const std::string &name, verbs::SoftMode mode) : Device(find(name
 Device::Device(const verbs::PortReport &port) :
     m_context(table_of(port), port.device),
     m_pd(m_context),
+    m_events(m_context),
     m_local(arena_config(port, true), registrar(IBV_ACCESS_LOCAL_WRITE)),
     m_remote(arena_config(port, false),
              registrar(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
@@ -88,10 +102,12 @@ memory::Registrar Device::registrar(unsigned access)
                                                                             access);
                         const std::uint32_t lkey = region->lkey();
                         const std::uint32_t rkey = region->rkey();
+                        m_keys.add(rkey, address, length, access);
                         return memory::Registration{lkey, rkey, region.release()};
                     },
             .remove =
-                    [](const memory::Registration &registration) {
+                    [this](const memory::Registration &registration) {
+                        m_keys.remove(registration.rkey);
                         delete static_cast<verbs::MemoryRegion *>(registration.handle);
                     }};
 }

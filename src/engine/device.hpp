@@ -6,6 +6,8 @@
 #pragma once
 
 #include "engine/c_api.h"
+#include "engine/device_events.hpp"
+#include "engine/remote_keys.hpp"
 #include "memory/arena.hpp"
 #include "verbs/discovery.hpp"
 #include "verbs/protection_domain.hpp"
@@ -33,6 +35,11 @@ public:
         return m_pd;
     }
 
+    DeviceEvents &events() noexcept
+    {
+        return m_events;
+    }
+
     // Buffers that only this process touches: receives, staging.
     memory::Arena &local_memory() noexcept
     {
@@ -43,6 +50,12 @@ public:
     memory::Arena &remote_memory() noexcept
     {
         return m_remote;
+    }
+
+    // What peers may reach where no device checks it: all that is registered for them.
+    RemoteKeys &keys() noexcept
+    {
+        return m_keys;
     }
 
     // Registers user memory; as MemoryRegion::attempt().
@@ -66,7 +79,9 @@ private:
 
     verbs::Context m_context;
     verbs::ProtectionDomain m_pd;
+    DeviceEvents m_events;
     std::atomic<std::uint64_t> m_registrations{0};
+    RemoteKeys m_keys;
     memory::Arena m_local;
     memory::Arena m_remote;
 };

@@ -6,6 +6,8 @@
 
 #include "engine/log.hpp"
 #include "engine/member.hpp"
+#include "verbs/error.hpp"
+#include "verbs/lockable.hpp"
 
 #include <fmt/format.h>
 #include <sodium.h>
@@ -21,9 +23,6 @@ namespace {
 
 // Staging buffers of a fabric, at most; they come in steps as they are used.
 constexpr std::uint32_t staging_buffers = 4096;
-
-// The receive queue may grow to this many times its configured capacity, for the floors of many peers.
-constexpr unsigned receive_growth = 2;
 
 core::BytePoolConfig byte_config(const be_fabric_config_t &config)
 {
@@ -43,9 +42,11 @@ unsigned budget_units(const core::BytePoolConfig &bytes) noexcept
     return bytes.run + bytes.bonus + bytes.late;
 }
 
+// However many peers there are: memory for receives goes by use. Beyond half as many peers, one that was silent asks
+// for credit before it sends.
 unsigned max_receives(const be_fabric_config_t &config)
 {
-    return std::min(config.rx_capacity * receive_growth, config.rx_max);
+    return std::min(config.rx_capacity, config.rx_max);
 }
 
 // The address that peers reach this fabric's control port at: the port's own for RoCE; loopback for the soft
@@ -103,26 +104,26 @@ Fabric::Fabric(std::shared_ptr<Device> opened, std::uint8_t port,
     m_address{new_identity(),
               {},
               make_device_address(*m_device, m_port_attributes, m_gid)},
+    m_sends(config.tx_completions),
     m_channel(m_device->context()),
     m_receive_cq(m_device->context(), max_receives(config) + notice_capacity(),
                  &m_channel),
-    m_send_cq(m_device->context(), send_cq_entries, &m_channel),
+    m_send_cq(m_device->context(), m_sends.entries(), &m_channel),
     m_receives(m_device->context(), m_device->pd(), m_device->local_memory(),
                ReceiveLayout::make(config.segment_size, config.rx_headroom,
                                    config.am_alignment, config.am_align_offset),
                config.rx_capacity, max_receives(config), config.rx_max),
     m_notice_srq(m_device->context(), m_device->pd(), notice_capacity()),
     m_staging(m_device->local_memory(),
-              {.buffer_size = core::data_header_size +
-                              std::max<std::size_t>(config.segment_size,
-                                                    BE_AM_MAX_HEADER),
-               .cap = staging_buffers}),
+              {.buffer_size = staging_size(config.segment_size), .cap = staging_buffers}),
     m_flow(flow_config(post_first_receives())),
     m_chunk(byte_credit() ?
                     m_flow.bytes().config().quantum * m_flow.bytes().config().unit :
                     config.chunk),
-    m_timer(byte_credit()),
+    m_timer(byte_credit() || config.recovery != 0),
     m_lock(config.mux == BE_MUX_PROCESS),
+    m_recoverer(*this),
+    m_tcp(*this),
     m_node(control::Node::acquire())
 {
     if (config.shared || m_lock.shared()) {
@@ -140,7 +141,18 @@ Fabric::Fabric(std::shared_ptr<Device> opened, std::uint8_t port,
     control::Settings settings;
     settings.peer_timeout = std::chrono::milliseconds(
             std::max<std::int64_t>(10, std::int64_t(config.peer_timeout * 1e3)));
+    settings.features = config.recovery != 0 ? control::feature_recovery : 0;
+    if (Recoverer::may_fall_back(config)) {
+        settings.features |= control::feature_tcp_path;
+    }
+    m_inbox.serve(*m_node);
     m_node->attach(m_address.identity, &m_inbox, settings);
+    try {
+        m_device->events().attach(m_inbox, m_node);
+    } catch (...) {
+        m_node->detach(m_address.identity.fabric_id);
+        throw;
+    }
     log(BE_LOG_DEBUG, "fabric {:016x} on {}:{} gid {} control {}",
         m_address.identity.fabric_id, m_device->context().device(), unsigned{port},
         m_gid.to_string(), m_address.control.to_string());
@@ -171,6 +183,7 @@ verbs::QueuePairCapacity Fabric::queue_capacity(unsigned max_inline) const
 Fabric::~Fabric()
 {
     m_waker.reset();
+    m_device->events().detach(m_inbox);
     m_node->detach(m_address.identity.fabric_id);
     // Queue pairs go before the queues they use; completions nobody waits for any more go with them.
     for (auto &peer : m_peers) {
@@ -181,18 +194,34 @@ Fabric::~Fabric()
     m_peers.clear();
 }
 
-// Those that the protocol starts with; it hears of later ones from refill_receives().
+// Those that the protocol starts with; it hears of later ones from refill_receives(). Where memory is short they would take
+// it all, and nothing could be sent: some staging buffers come first.
 unsigned Fabric::post_first_receives()
 {
+    const std::string &device = m_device->context().device();
+    if (!m_staging.reserve(least_staging_buffers)) {
+        throw std::runtime_error(fmt::format("{}: no buffers to send from: {}", device,
+                                             m_staging.last_error()));
+    }
     int error = 0;
-    if (m_receives.post(&error) == 0) {
+    (void)m_receives.post(&error);
+    const unsigned posted = m_receives.posted();
+    const std::string why = error != 0 ? std::system_category().message(error) :
+                                         m_receives.no_more_buffers();
+    if (posted == 0) {
         throw std::runtime_error(
                 fmt::format("{}: no receive could be posted, {} were asked for: {}",
-                            m_device->context().device(), m_config.rx_capacity,
-                            error != 0 ? std::system_category().message(error) :
-                                         "no memory for them"));
+                            device, m_config.rx_capacity, why));
     }
-    return m_receives.posted();
+    if (posted < m_config.rx_capacity) {
+        const bool soft = m_device->context().soft();
+        log(BE_LOG_WARN, "{}: {} receives instead of {}, which costs speed: {}", device,
+            posted, m_config.rx_capacity,
+            verbs::lockable_memory(soft) != verbs::no_limit ?
+                    verbs::registration_hint(ENOMEM, soft) :
+                    why);
+    }
+    return posted;
 }
 
 unsigned Fabric::notice_capacity() const noexcept

@@ -8,10 +8,12 @@
 //   connection.cpp  side-channel events                  receive.cpp   active messages in
 //   wiring.cpp      queue pairs                          notices.cpp   notices out and in
 //   failure.cpp     peers that fail or leave             remote.cpp    put and get
-//   credit.cpp      executes Flow's actions              bulk.cpp      pieces of put and get
-//   flush.cpp       flush, fence, markers                metrics.cpp   what can be watched
+//   replay.cpp      what did not arrive, once more       bulk.cpp      pieces of put and get
+//   credit.cpp      executes Flow's actions              flush.cpp     flush, fence, markers
+//   metrics.cpp     what can be watched
 //
-// Threads: one at a time, except for the inbox. Re-entrance: callbacks into the upper layer may call everything
+// What keeps a peer through failures of its queue pairs and of the side channel is in recoverer.hpp, data over the latter
+// in tcp_path.hpp. Threads: one at a time, except for the inbox. Re-entrance: callbacks into the upper layer may call everything
 // but progress() and the destructor.
 
 #pragma once
@@ -26,9 +28,14 @@
 #include "engine/limits.hpp"
 #include "engine/mailbox.hpp"
 #include "engine/member_lock.hpp"
+#include "engine/outgoing.hpp"
 #include "engine/peer.hpp"
-#include "engine/qpn_table.hpp"
+#include "engine/queue_directory.hpp"
 #include "engine/receive_ring.hpp"
+#include "engine/recoverer.hpp"
+#include "engine/recovery_record.hpp"
+#include "engine/send_account.hpp"
+#include "engine/tcp_path.hpp"
 #include "engine/timer.hpp"
 #include "engine/waker.hpp"
 #include "memory/pool.hpp"
@@ -40,6 +47,7 @@
 #include <atomic>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -67,7 +75,12 @@ public:
     bool suits(const Device &device, std::uint8_t port,
                const be_fabric_config_t &config) const noexcept;
 
-    // The descriptors of completions and of the control channel: whoever is alone watches them himself.
+    // Those that tell of events, -1 for none. Whoever is alone watches them himself.
+    std::array<int, 3> descriptors() const noexcept
+    {
+        return {m_channel.fd(), m_inbox.event_fd(), m_timer.fd()};
+    }
+
     bool unwatched() const noexcept
     {
         return m_member_count == 0 && !m_crowded;
@@ -77,21 +90,6 @@ public:
     bool crowded() const noexcept
     {
         return m_crowded.load(std::memory_order_relaxed);
-    }
-
-    int channel_fd() const noexcept
-    {
-        return m_channel.fd();
-    }
-
-    int control_fd() const noexcept
-    {
-        return m_inbox.event_fd();
-    }
-
-    int timer_fd() const noexcept
-    {
-        return m_timer.fd();
     }
 
     // For the only member, which hears of everything by direct call.
@@ -181,6 +179,7 @@ public:
 
     void metrics(be_metric_func_t func, void *arg) const;
     void link_metrics(const Link &link, be_metric_func_t func, void *arg) const;
+    std::size_t show_peers(std::span<core::StatsPeer> rows) const noexcept;
 
     // Those of peers that are not gone for good.
     template<typename Visit>
@@ -198,43 +197,20 @@ public:
     }
 
 private:
-    // The tag of a send queue: its place in m_queues, and how often that place was used before.
-    static constexpr unsigned queue_index_bits           = 20;
-    static constexpr std::uint32_t queue_index_mask      = (1u << queue_index_bits) - 1;
-    static constexpr std::uint32_t queue_generation_mask = (1u
-                                                            << (32 - queue_index_bits)) -
-                                                           1;
-
-    // What a queue pair number or a completion belongs to.
-    struct QueueRef {
-        Peer *peer               = nullptr;
-        bool bulk                = false;
-        std::uint32_t generation = 0;
-    };
-
-    struct MessageHeader {
-        core::HeaderKind kind = core::HeaderKind::am;
-        std::uint8_t am_id    = 0;
-        std::uint8_t flags    = 0;
-        std::uint16_t iface   = 0; // that it is for, or is about
-        void *header          = nullptr; // where its 16 bytes go
-    };
-
+    friend class Recoverer;
+    friend class TcpPath;
     // fabric.cpp
     unsigned post_first_receives();
     core::FlowConfig flow_config(unsigned posted) const;
     unsigned notice_capacity() const noexcept;
-
     bool byte_credit() const noexcept
     {
         return m_config.byte_budget != 0;
     }
-
     unsigned notices_of_peer() const noexcept
     {
         return byte_credit() ? notices_per_byte_peer : notices_per_peer;
     }
-
     verbs::QueuePairCapacity queue_capacity(unsigned max_inline) const;
     void learn_max_inline();
     unsigned poll_receives();
@@ -242,12 +218,12 @@ private:
     bool sends_due() noexcept;
     void look_around();
     void on_sent(const ibv_wc &wc);
+    void sends_done(Peer &peer);
     void retired(Peer &peer, const Slot &slot, be_status_t status);
     void refill_receives();
     void tick(std::uint64_t time);
     void queue_failure(const char *what);
     std::uint64_t now() noexcept; // monotonic, ns
-
     Member *member(std::uint16_t id) const noexcept
     {
         return id < m_members.size() ? m_members[id] : nullptr;
@@ -258,8 +234,11 @@ private:
     Link &link_to(Peer &peer, Member &member, std::uint16_t iface);
     void start(Peer &peer, const FabricAddress &address);
     void make_queues(Peer &peer);
+    void open_queues(Peer &peer);
+    void close_queues(Peer &peer) noexcept;
     void destroy_queues(Peer &peer) noexcept;
-    control::ConnectInfo connect_info(Peer &peer);
+    control::ConnectInfo connect_info(const Peer &peer) const;
+    control::ConnectInfo first_info(Peer &peer);
     unsigned handle_control();
     void on_connect(ControlEvent &event);
     void on_accept(ControlEvent &event);
@@ -272,19 +251,29 @@ private:
     void drop_connection(Peer &peer);
     bool make_way(Peer &peer);
 
+    // replay.cpp
+    bool replay(Peer &peer);
+    bool needed_again(const Peer &peer, const Slot &slot) const noexcept;
+    bool arrived(const Peer &peer, const Slot &slot) const noexcept;
+    int repost_message(Peer &peer, const Slot &slot, std::uint64_t number);
+    int repost_bulk(Peer &peer, const Slot &slot, std::uint64_t number);
+    int repost_count(Peer &peer, const Slot &slot, std::uint64_t number);
+
     // failure.cpp
     void fail(Peer &peer, be_status_t status, std::string_view why);
     void depart(Peer &peer);
-
     void begin_drain(Peer &peer, be_status_t status);
+    void await_drain(Peer &peer);
     void expect(Peer &peer);
     unsigned finish_drains();
+    void take_last_arrivals();
     void finish_drain(Peer &peer);
     void report(Link &link);
     void free_dead_peers();
     void remove_peer(Peer &peer);
     be_status_t unusable(Link &link);
     void io_failure(Peer &peer, const char *what, int error);
+    std::string refused(const char *what, int error) const;
 
     // messages.cpp
     be_status_t admit(Link &link);
@@ -293,15 +282,21 @@ private:
     ssize_t send_large(Link &link, const Parked &message, ssize_t sent);
     bool has_credit(Link &link);
     void reclaim_sends();
-    static MessageHeader
-    message_to(const Link &link, std::uint8_t am_id, void *header) noexcept;
-    int post(SendQueue &queue, ibv_send_wr &wr, const Slot &slot, bool signal) noexcept;
+    int post(Peer &peer, SendQueue &queue, ibv_send_wr &wr, const Slot &slot,
+             bool signal) noexcept;
+    std::byte *new_record(Link &link, std::size_t length, Slot &slot);
+    be_status_t
+    post_inline(Link &link, std::uint8_t am_id, std::byte *record, const Slot &slot);
     be_status_t post_message(Peer &peer, const MessageHeader &message, const Slot &slot,
                              ibv_sge *sges, int sge_count, unsigned flags, bool signal);
 
     // receive.cpp
     void on_arrival(const ibv_wc &wc, std::uint64_t time);
     void on_message(const ibv_wc &wc, Peer *peer, std::uint64_t time);
+    void on_message(Peer &peer, std::span<std::byte> message, std::uint64_t time);
+    Member *admit_message(Peer &peer, const core::DataHeader &header, std::size_t length,
+                          std::uint64_t time);
+    void on_failed_receive(const ibv_wc &wc, Peer *peer);
     bool bytes_arrived(Peer &peer, std::size_t length, std::uint64_t time);
     void drop_message(void *buffer, Peer *peer, std::uint64_t time, const char *why);
 
@@ -312,18 +307,22 @@ private:
     void defer(Peer &peer);
     unsigned retry_deferred();
     void write_cell(Peer &peer);
-    void
-    post_cell(Peer &peer, ibv_sge &sge, const Slot &slot, unsigned flags, bool signal);
+    bool make_word(Word &word, std::uint64_t value);
+    int post_word(Peer &peer, SendQueue &queue, Word &word, Slot slot,
+                  std::uint64_t remote, bool signal);
     void return_credit(Peer &peer);
     void read_cell(Peer &peer);
     void look_for_bytes();
     bool fall_asleep();
+    std::uint64_t due_ns() const noexcept;
 
     // notices.cpp
     void notify(Peer &peer, core::Notice::Kind kind, std::uint32_t value);
     bool send_notice(Peer &peer, core::Notice::Kind kind);
     void send_notices(Peer &peer);
     void on_notice(Peer &peer, const ibv_wc &wc, std::uint64_t time);
+    void on_notice(Peer &peer, std::uint32_t immediate, std::uint32_t bytes,
+                   std::uint64_t time);
     bool take_notice(Peer &peer, const core::Notice &notice, std::uint32_t bytes,
                      std::uint64_t time, core::Actions &actions);
     bool notice_received();
@@ -345,9 +344,13 @@ private:
 
     // bulk.cpp
     void enqueue(Link &link, BulkOperation *operation, std::size_t length);
+    void offer(BulkOperation &operation);
+    void operation_over(Link &link, unsigned kind);
     void pump_bulk();
     void post_admitted(Peer &peer);
     bool post_admitted(Peer &peer, BulkOperation::Kind kind);
+    void lend_admitted(Peer &peer, BulkOperation::Kind held);
+    int post_write(Peer &peer, ibv_send_wr &wr, Slot &slot, bool signal);
     void announce_write(Peer &peer, ibv_send_wr &wr);
     bool post_piece(Peer &peer, BulkOperation &operation, std::size_t bytes);
     void cancel_operation(BulkOperation &operation);
@@ -373,7 +376,6 @@ private:
             wake_waiting(peer);
         }
     }
-
     bool look_after_sleepers();
 
     // announce.cpp
@@ -385,6 +387,8 @@ private:
 
     // flush.cpp
     void post_marker(Peer &peer, SendQueue &queue);
+    void mark_tails(Peer &peer);
+    void mark_drains(Peer &peer);
     bool outstanding(Link &link);
     Flush *new_flush(Member &member, void *completion);
     be_status_t started(Flush *flush);
@@ -424,13 +428,12 @@ private:
     ibv_port_attr m_port_attributes;
     verbs::Gid m_gid;
     FabricAddress m_address;
-
+    SendAccount m_sends;
     verbs::CompletionChannel m_channel;
     verbs::CompletionQueue m_receive_cq;
     verbs::CompletionQueue m_send_cq;
     ReceiveRing m_receives;
-    verbs::SharedReceiveQueue
-            m_notice_srq; // receives without memory: only their completion matters
+    verbs::SharedReceiveQueue m_notice_srq; // without memory: only completions matter
     memory::BufferPool m_staging;
     core::Flow m_flow;
     const std::size_t m_chunk; // bulk is cut into pieces of this many bytes
@@ -440,6 +443,9 @@ private:
 
     // Members
     MemberLock m_lock;
+    Recoverer m_recoverer;
+    TcpPath m_tcp;
+    RecoveryRecord m_record;
     std::vector<Member *> m_members; // by interface id; null: it has left
     std::uint16_t m_next_id = 0; // when each has been used
     unsigned m_member_count = 0;
@@ -455,9 +461,7 @@ private:
     std::vector<std::unique_ptr<Peer>> m_peers; // by Flow index
     std::unordered_map<std::uint64_t, Peer *> m_by_fabric;
     std::unordered_map<control::ConnectionId, Peer *> m_by_connection;
-    QpnTable m_by_qpn;
-    std::vector<QueueRef> m_queues; // by the tag in a send completion
-    std::vector<std::uint32_t> m_free_queues;
+    QueueDirectory m_queues;
 
     Inbox m_inbox;
     std::shared_ptr<control::Node> m_node;
@@ -473,27 +477,23 @@ private:
     unsigned m_sends_put_off = 0;
     std::uint64_t m_now      = 0; // when the clock was last read
     std::uint64_t m_ticked   = 0; // when the protocol last heard of the time
-
     std::vector<Peer *> m_draining;
-    std::vector<Peer *>
-            m_expected; // both ends began at once; the other's Connect is to come
+    std::vector<Peer *> m_expected; // both began at once; the other's Connect is to come
     std::vector<Peer *> m_deferred; // with *_deferred
     std::vector<Peer *> m_retrying; // storage of retry_deferred()
     std::vector<std::unique_ptr<Peer>> m_dead;
     Stock<Flush> m_flushes;
     Stock<FlushWaiter> m_waiters;
 
-    bool m_free_due              = false; // m_dead may hold one that nobody references
-    bool m_receives_wanted       = false;
-    bool m_bulk_due              = false; // more of it may be admitted
-    bool m_receive_error_logged  = false;
-    bool m_queue_failed          = false;
-    unsigned m_sends_outstanding = 0;
-    unsigned m_signals           = 0; // completions that were asked for and have not come
-    unsigned m_notice_surplus    = 0; // receives posted on behalf of peers that are gone
-    unsigned m_notices_missing   = 0; // receives used up and not posted again
-    unsigned m_max_inline        = 0;
-    unsigned m_max_short         = 0; // payload of a message that goes inline
+    bool m_free_due             = false; // m_dead may hold one that nobody references
+    bool m_receives_wanted      = false;
+    bool m_bulk_due             = false; // more of it may be admitted
+    bool m_receive_error_logged = false;
+    bool m_queue_failed         = false;
+    unsigned m_notice_surplus   = 0; // receives posted on behalf of peers that are gone
+    unsigned m_notices_missing  = 0; // receives used up and not posted again
+    unsigned m_max_inline       = 0;
+    unsigned m_max_short        = 0; // payload of a message that goes inline
     FabricCounters m_counters;
 };
 

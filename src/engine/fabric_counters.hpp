@@ -26,6 +26,15 @@ struct FabricCounters {
     std::uint64_t cells_written    = 0;
     std::uint64_t messages_parked  = 0; // large ones put off for want of byte credit
     std::uint64_t holds            = 0; // peers were told not to send to an interface
+    std::uint64_t port_errors      = 0;
+    std::uint64_t channels_lost    = 0;
+    std::uint64_t paths_lost       = 0;
+    std::uint64_t silences         = 0; // of these: the device said nothing
+    std::uint64_t recoveries       = 0;
+    std::uint64_t recovery_time    = 0; // ns, of those
+    std::uint64_t replayed         = 0; // work requests
+    std::uint64_t fallbacks        = 0; // peers that went over to TCP
+    std::uint64_t returns          = 0; // ... and back
     std::uint64_t rnr              = 0; // receiver-not-ready: must stay 0
 };
 

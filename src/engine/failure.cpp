@@ -2,6 +2,7 @@
 //
 // Peers go: by failure, by goodbye, or because nobody wants them any more.
 
+#include "control/fault_point.hpp"
 #include "engine/fabric.hpp"
 #include "engine/log.hpp"
 #include "engine/member.hpp"
@@ -51,22 +52,35 @@ void Fabric::begin_drain(Peer &peer, be_status_t status)
 {
     peer.state  = Peer::State::draining;
     peer.status = status;
+    peer.tcp.reset();
     if (const auto found = m_by_fabric.find(peer.remote.fabric_id);
         found != m_by_fabric.end() && found->second == &peer) {
         m_by_fabric.erase(found);
     }
     if (peer.connection != 0) {
-        m_node->close(peer.connection, false);
+        if (peer.departed) {
+            m_node->close(peer.connection, false);
+        } else { // it need not find out by itself that it is given up
+            m_node->refuse(peer.connection, control::Reason::refused, peer.why);
+        }
         drop_connection(peer);
     }
+    await_drain(peer);
+    BE_FAULT_POINT("peer given up");
+}
+
+void Fabric::await_drain(Peer &peer)
+{
     for (SendQueue *queue : {&peer.messages, &peer.bulk}) {
-        if (queue->exists() && queue->qp().to_error() == 0 && !queue->idle() &&
-            !queue->tail_signalled()) {
-            post_marker(peer, *queue);
+        if (queue->exists()) {
+            (void)queue->qp().to_error(); // or it goes when the time is over
         }
     }
+    mark_drains(peer);
     peer.deadline = std::chrono::steady_clock::now() + drain_limit;
-    m_draining.push_back(&peer);
+    if (std::find(m_draining.begin(), m_draining.end(), &peer) == m_draining.end()) {
+        m_draining.push_back(&peer);
+    }
 }
 
 void Fabric::expect(Peer &peer)
@@ -100,21 +114,27 @@ unsigned Fabric::finish_drains()
 
     for (std::size_t i = 0; i < m_draining.size();) {
         Peer &peer = *m_draining[i];
-        if ((!peer.messages.idle() || !peer.bulk.idle()) && time < peer.deadline) {
+        if ((!peer.messages.drained() || !peer.bulk.drained()) && time < peer.deadline) {
+            mark_drains(peer);
             ++i;
             continue;
         }
         m_draining[i] = m_draining.back();
         m_draining.pop_back();
-        finish_drain(peer);
+        // Nothing more can arrive from it.
+        take_last_arrivals();
+        if (peer.state == Peer::State::recovering) {
+            m_recoverer.path_drained(peer);
+        } else {
+            finish_drain(peer);
+        }
         ++done;
     }
     return done;
 }
 
-void Fabric::finish_drain(Peer &peer)
+void Fabric::take_last_arrivals()
 {
-    // Nothing more can arrive from it: take what has.
     for (unsigned left = m_receive_cq.entries(); left != 0;) {
         const unsigned count = poll_receives();
         if (count == 0) {
@@ -122,7 +142,12 @@ void Fabric::finish_drain(Peer &peer)
         }
         left -= std::min(left, count);
     }
+}
+
+void Fabric::finish_drain(Peer &peer)
+{
     destroy_queues(peer);
+    BE_FAULT_POINT("queue pairs gone");
     cancel_operations(peer);
     drop_parked(peer);
     for (Link *link : std::exchange(peer.flushing, {})) {
@@ -133,6 +158,8 @@ void Fabric::finish_drain(Peer &peer)
     }
     flow_event([&](core::Actions &actions) { m_flow.leave(peer.index, now(), actions); });
     std::erase(m_deferred, &peer);
+    m_recoverer.forget(peer);
+    m_record.forget(peer);
     peer.deferred = false;
     peer.state    = Peer::State::dead;
     for (const std::uint16_t id : peer.holding) {
@@ -219,6 +246,7 @@ void Fabric::remove_peer(Peer &peer)
     destroy_queues(peer);
     flow_event([&](core::Actions &actions) { m_flow.leave(peer.index, now(), actions); });
     std::erase(m_deferred, &peer);
+    m_record.forget(peer);
     for (const auto &[key, link] : peer.links) {
         link->member.forget(*link);
     }

@@ -8,15 +8,55 @@
 
 namespace be::engine {
 
-void Fabric::post_marker(Peer &peer, SendQueue &queue)
+namespace {
+
+ibv_send_wr marker(const Peer &peer) noexcept
 {
     ibv_send_wr wr{};
     wr.opcode              = IBV_WR_RDMA_WRITE;
     wr.wr.rdma.remote_addr = peer.remote_cell;
     wr.wr.rdma.rkey        = peer.remote_cell_rkey;
-    if (const int error = post(queue, wr, {.kind = Slot::Kind::marker}, true);
+    return wr;
+}
+
+} // namespace
+
+// Later, if the completion queue has no room.
+void Fabric::post_marker(Peer &peer, SendQueue &queue)
+{
+    if (!m_sends.room_for_marker()) {
+        peer.marker_deferred = true;
+        defer(peer);
+        return;
+    }
+    ibv_send_wr wr = marker(peer);
+    if (const int error = post(peer, queue, wr, {.kind = Slot::Kind::marker}, true);
         error != 0 && peer.usable()) {
         io_failure(peer, "a marker", error);
+    }
+}
+
+void Fabric::mark_tails(Peer &peer)
+{
+    for (SendQueue *queue : {&peer.messages, &peer.bulk}) {
+        if (queue->exists() && !queue->idle() && !queue->tail_signalled()) {
+            post_marker(peer, *queue);
+        }
+    }
+}
+
+// On queue pairs that are in error. What finds no room is tried again as long as the drain lasts.
+void Fabric::mark_drains(Peer &peer)
+{
+    for (SendQueue *queue : {&peer.messages, &peer.bulk}) {
+        if (!queue->exists() || queue->drained() || queue->tail_signalled() ||
+            !m_sends.room_for_marker()) {
+            continue;
+        }
+        ibv_send_wr wr = marker(peer);
+        if (queue->post(wr, {.kind = Slot::Kind::marker}, true) == 0) {
+            m_sends.posted(true);
+        }
     }
 }
 
@@ -158,7 +198,7 @@ void Fabric::take_waiter(Link &link, be_status_t status)
 
 void Fabric::fence(Link &link)
 {
-    if (link.peer.state == Peer::State::ready && outstanding(link)) {
+    if (link.peer.usable() && outstanding(link)) {
         link.fence_messages = link.peer.messages.posted();
         link.fence_parked   = link.parked != 0;
         for (LinkBulk &bulk : link.bulk) {

@@ -2,12 +2,26 @@
 
 #include "engine/inbox.hpp"
 
+#include "core/wire.hpp"
+
+#include <algorithm>
 #include <cerrno>
+#include <cstring>
+#include <new>
 #include <sys/eventfd.h>
 #include <system_error>
 #include <unistd.h>
+#include <utility>
 
 namespace be::engine {
+namespace {
+
+// Bytes of data that may wait before connections are not read any more: a few of the largest frames of each of a few.
+constexpr std::size_t most_waiting = 1u << 20;
+
+constexpr std::size_t cache_line = 64;
+
+} // namespace
 
 Inbox::Inbox() : m_fd(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC))
 {
@@ -24,11 +38,19 @@ Inbox::~Inbox()
 
 void Inbox::take(std::vector<ControlEvent> &out)
 {
-    const std::lock_guard lock(m_mutex);
-    m_events.swap(out);
-    m_pending.store(false, std::memory_order_relaxed);
-    eventfd_t ignored;
-    (void)::eventfd_read(m_fd, &ignored);
+    std::vector<control::ConnectionId> paused;
+    {
+        const std::lock_guard lock(m_mutex);
+        m_events.swap(out);
+        paused  = std::exchange(m_paused, {});
+        m_bytes = 0;
+        m_pending.store(false, std::memory_order_relaxed);
+        eventfd_t ignored;
+        (void)::eventfd_read(m_fd, &ignored);
+    }
+    for (const control::ConnectionId id : paused) {
+        m_node->pause_reading(id, false);
+    }
 }
 
 void Inbox::push(ControlEvent event)
@@ -41,23 +63,86 @@ void Inbox::push(ControlEvent event)
 
 void Inbox::on_connect(control::ConnectionId id, const control::ConnectInfo &peer)
 {
-    push({ControlEvent::Kind::connect, id, peer, {}, {}});
+    push({.kind = ControlEvent::Kind::connect, .connection = id, .info = peer});
 }
 
 void Inbox::on_accept(control::ConnectionId id, const control::ConnectInfo &peer)
 {
-    push({ControlEvent::Kind::accept, id, peer, {}, {}});
+    push({.kind = ControlEvent::Kind::accept, .connection = id, .info = peer});
 }
 
 void Inbox::on_ready(control::ConnectionId id)
 {
-    push({ControlEvent::Kind::ready, id, {}, {}, {}});
+    push({.kind = ControlEvent::Kind::ready, .connection = id});
 }
 
 void Inbox::on_closed(control::ConnectionId id, control::Reason reason,
                       const std::string &detail)
 {
-    push({ControlEvent::Kind::closed, id, {}, reason, detail});
+    push({.kind       = ControlEvent::Kind::closed,
+          .connection = id,
+          .reason     = reason,
+          .detail     = detail});
+}
+
+void Inbox::on_recover(control::ConnectionId id, const control::RecoverInfo &peer)
+{
+    push({.kind = ControlEvent::Kind::recover, .connection = id, .recover = peer});
+}
+
+void Inbox::on_recovered(control::ConnectionId id, std::uint32_t epoch)
+{
+    push({.kind = ControlEvent::Kind::recovered, .connection = id, .epoch = epoch});
+}
+
+void Inbox::on_probed(control::ProbeId id, control::ProbeResult result)
+{
+    push({.kind = ControlEvent::Kind::probed, .connection = id, .result = result});
+}
+
+void Inbox::on_device(const verbs::AsyncEvent &event)
+{
+    push({.kind = ControlEvent::Kind::device, .device = event});
+}
+
+void Inbox::on_data(control::ConnectionId id, const control::DataView &data)
+{
+    ControlEvent event{.kind       = ControlEvent::Kind::data,
+                       .connection = id,
+                       .epoch      = data.epoch};
+    TcpArrival &arrival = event.data;
+    arrival.error = decode(data.kind, data.header, data.payload.size(), arrival.frame);
+    if (arrival.error.empty() && !data.payload.empty()) {
+        const std::size_t front = cache_line - core::data_header_size;
+        const std::size_t size  = (front + data.payload.size() + cache_line - 1) /
+                                 cache_line * cache_line;
+        arrival.memory.reset(
+                static_cast<std::byte *>(std::aligned_alloc(cache_line, size)));
+        if (arrival.memory == nullptr) {
+            throw std::bad_alloc();
+        }
+        arrival.payload = {arrival.memory.get() + front, data.payload.size()};
+        std::memcpy(arrival.payload.data(), data.payload.data(), data.payload.size());
+    }
+    bool pause = false;
+    {
+        const std::lock_guard lock(m_mutex);
+        m_bytes += data.payload.size();
+        pause = m_bytes > most_waiting &&
+                std::find(m_paused.begin(), m_paused.end(), id) == m_paused.end();
+        if (pause) {
+            m_paused.push_back(id);
+        }
+    }
+    push(std::move(event));
+    if (pause) {
+        m_node->pause_reading(id, true);
+    }
+}
+
+void Inbox::on_writable(control::ConnectionId id)
+{
+    push({.kind = ControlEvent::Kind::writable, .connection = id});
 }
 
 } // namespace be::engine

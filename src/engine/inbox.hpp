@@ -4,32 +4,69 @@
 //
 // The control thread pushes (Sink); the worker takes everything at once from progress(). pending() costs one
 // relaxed load, so that an idle side channel costs the data path nothing. The eventfd wakes a worker that
-// sleeps.
+// sleeps. Data is copied, and bounded: when much waits, the connection that brings more is not read until the worker
+// has taken it.
 
 #pragma once
 
+#include "control/node.hpp"
 #include "control/sink.hpp"
+#include "engine/tcp_frame.hpp"
+#include "verbs/context.hpp"
 
 #include <atomic>
+#include <cstddef>
+#include <cstdlib>
+#include <memory>
 #include <mutex>
+#include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace be::engine {
+
+// A frame that has come over the side channel.
+struct TcpArrival {
+    struct Free {
+        void operator()(void *memory) const noexcept
+        {
+            std::free(memory);
+        }
+    };
+
+    TcpFrame frame;
+    std::string_view error; // what is wrong with it; empty: nothing
+    std::unique_ptr<std::byte, Free> memory;
+    std::span<std::byte>
+            payload; // in there; of a message, what follows its data header is aligned to a cache line
+};
 
 struct ControlEvent {
     enum class Kind {
         connect,
         accept,
         ready,
-        closed
+        closed,
+        recover,
+        recovered,
+        probed,
+        device,
+        data,
+        writable // the connection takes data again
     };
 
     Kind kind;
-    control::ConnectionId connection;
-    control::ConnectInfo info; // connect, accept
+    control::ConnectionId connection = 0; // probed: the question
+    control::ConnectInfo info{}; // connect, accept
     control::Reason reason = control::Reason::local; // closed
-    std::string detail; // closed
+    std::string detail{}; // closed
+    std::optional<control::RecoverInfo> recover{};
+    std::uint32_t epoch         = 0; // recovered, data
+    control::ProbeResult result = control::ProbeResult::unknown;
+    std::optional<verbs::AsyncEvent> device{};
+    TcpArrival data{};
 };
 
 class Inbox final : public control::Sink {
@@ -44,7 +81,14 @@ public:
         return m_pending.load(std::memory_order_relaxed);
     }
 
-    // Exchanges the waiting events with `out`, which must be empty; its storage is used again.
+    // Whose connections these are: once, before there are any.
+    void serve(control::Node &node) noexcept
+    {
+        m_node = &node;
+    }
+
+    // Exchanges the waiting events with `out`, which must be empty; its storage is used again. Reads on where it had
+    // stopped for those.
     void take(std::vector<ControlEvent> &out);
 
     // Readable while events wait.
@@ -58,12 +102,23 @@ public:
     void on_ready(control::ConnectionId id) override;
     void on_closed(control::ConnectionId id, control::Reason reason,
                    const std::string &detail) override;
+    void on_recover(control::ConnectionId id, const control::RecoverInfo &peer) override;
+    void on_recovered(control::ConnectionId id, std::uint32_t epoch) override;
+    void on_probed(control::ProbeId id, control::ProbeResult result) override;
+    void on_data(control::ConnectionId id, const control::DataView &data) override;
+    void on_writable(control::ConnectionId id) override;
+
+    // Any thread.
+    void on_device(const verbs::AsyncEvent &event);
 
 private:
     void push(ControlEvent event);
 
+    control::Node *m_node = nullptr;
     std::mutex m_mutex;
     std::vector<ControlEvent> m_events;
+    std::size_t m_bytes = 0; // of data in those
+    std::vector<control::ConnectionId> m_paused;
     std::atomic<bool> m_pending{false};
     int m_fd;
 };

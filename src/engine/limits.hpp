@@ -18,7 +18,8 @@ inline constexpr unsigned batches_per_look =
 inline constexpr unsigned send_patience =
         16; // calls of progress() with arrivals, then sends get their turn too
 inline constexpr unsigned action_batch = 16;
-inline constexpr unsigned bulk_reserve = 4; // bulk queue slots that notices can count on
+inline constexpr unsigned bulk_reserve =
+        5; // bulk queue slots that the count of a write and notices can rely on
 inline constexpr unsigned max_queued_bulk = 256; // operations waiting on one peer
 // Receives for notices: of each kind there is one under way at most, but for what uses up byte credit.
 inline constexpr unsigned notices_per_peer = 4; // request, grant, revoke, give_back
@@ -27,12 +28,11 @@ inline constexpr unsigned notices_per_byte_peer =
 inline constexpr unsigned notice_receives = 8192; // twice that with byte credit
 inline constexpr unsigned notice_batch    = 32; // posted at once
 
-inline constexpr unsigned looks_in_a_row = 16; // of the waker
-inline constexpr unsigned least_backlog  = 64; // of messages that are worth a hold
+inline constexpr unsigned least_staging_buffers = 16; // that there are in any case
+inline constexpr unsigned looks_in_a_row        = 16; // of the waker
+inline constexpr unsigned least_backlog         = 64; // of messages that are worth a hold
 
-// Completions of sends that may be outstanding over all queue pairs. Three quarters are given to ordinary work,
-// the rest to markers.
-inline constexpr unsigned send_cq_entries = 4096;
-inline constexpr unsigned send_budget     = send_cq_entries / 4 * 3;
+inline constexpr unsigned most_sends_put_off =
+        256; // completions to come, then they are polled beside arrivals
 
 } // namespace be::engine

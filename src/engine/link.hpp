@@ -47,6 +47,7 @@ struct LinkBulk {
     std::uint64_t issued = 0; // operations accepted, and
     std::uint64_t done   = 0; // complete; in order
     std::uint64_t fence  = 0; // no message before `done` reaches this
+    unsigned held        = 0; // operations that are not offered to flow control
     Link *link           = nullptr;
 };
 

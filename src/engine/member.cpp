@@ -30,10 +30,10 @@ Member::Member(std::shared_ptr<Fabric> fabric, const be_fabric_callbacks_t &call
     try {
         const std::lock_guard lock(m_fabric->lock());
         if (m_fabric->unwatched()) {
-            watch(m_fabric->channel_fd());
-            watch(m_fabric->control_fd());
-            if (m_fabric->timer_fd() >= 0) {
-                watch(m_fabric->timer_fd());
+            for (const int fd : m_fabric->descriptors()) {
+                if (fd >= 0) {
+                    watch(fd);
+                }
             }
         }
         m_id = m_fabric->join(*this);
@@ -54,7 +54,8 @@ unsigned Member::progress()
 {
     if (!m_shares) {
         const unsigned events = m_fabric->poll();
-        return m_mail.empty() ? events : events + open_mail();
+        const unsigned mails  = m_mail.empty() ? 0 : open_mail();
+        return std::max(events + mails, told());
     }
 
     const unsigned again = std::exchange(m_try_again, false);
@@ -74,6 +75,12 @@ unsigned Member::progress()
     }
     // What it did for others is no news to this worker, which would never come to rest.
     return mails + again + (m_fabric->crowded() ? 0 : events);
+}
+
+// Since it was last asked.
+unsigned Member::told() noexcept
+{
+    return m_told - std::exchange(m_told_counted, m_told);
 }
 
 unsigned Member::open_mail()

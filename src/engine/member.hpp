@@ -51,6 +51,8 @@ public:
     // The fabric's with this interface's id.
     FabricAddress address() const noexcept;
 
+    // How much happened. Whoever was told something in it, or since the last call, never gets 0: he would go to sleep
+    // over what he has just been told.
     unsigned progress();
     int event_fd() const noexcept;
     be_status_t arm();
@@ -61,6 +63,7 @@ public:
     be_rx_result_t
     deliver(std::uint8_t am_id, void *payload, std::size_t length, bool keep)
     {
+        ++m_told;
         return m_callbacks.am(m_callbacks.arg, am_id, payload, length, keep);
     }
 
@@ -72,6 +75,7 @@ public:
         if (m_shares) {
             post({.kind = Mail::Kind::completion, .status = status, .object = completion});
         } else {
+            ++m_told;
             m_callbacks.complete(m_callbacks.arg, completion, status);
         }
     }
@@ -134,6 +138,7 @@ private:
     void watch(int fd);
     void ring() noexcept;
     void stay_awake() noexcept;
+    unsigned told() noexcept;
     bool worth_a_try() noexcept;
     unsigned open_mail();
     void open(const Mail &mail);
@@ -144,8 +149,10 @@ private:
     const std::shared_ptr<Fabric> m_fabric;
     const be_fabric_callbacks_t m_callbacks;
     const bool m_shares;
-    std::uint16_t m_id    = 0;
-    unsigned m_idle_calls = 0; // of progress()
+    unsigned m_told         = 0; // calls of the upper layer from inside the fabric
+    unsigned m_told_counted = 0; // ... and those that a progress() has counted
+    std::uint16_t m_id      = 0;
+    unsigned m_idle_calls   = 0; // of progress()
 
     // Of the worker: to be given back
     std::vector<void *> m_payloads;

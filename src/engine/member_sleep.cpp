@@ -53,8 +53,7 @@ void Member::watch(int fd)
 
 void Member::stop_watching() noexcept
 {
-    for (const int fd :
-         {m_fabric->channel_fd(), m_fabric->control_fd(), m_fabric->timer_fd()}) {
+    for (const int fd : m_fabric->descriptors()) {
         (void)::epoll_ctl(m_epoll, EPOLL_CTL_DEL, fd, nullptr);
     }
     wake();
@@ -100,7 +99,8 @@ be_status_t Member::arm()
         give_back();
         catch_up();
     }
-    if (!m_mail.empty()) {
+    // One that shares its fabric is told by mail, which progress() counts.
+    if (!m_mail.empty() || (!m_shares && m_told != m_told_counted)) {
         return BE_ERR_BUSY;
     }
     if (m_rung) {

@@ -23,10 +23,10 @@ be_status_t Fabric::admit(Link &link)
     if (link.message_fenced() || link.parked != 0) [[unlikely]] {
         return refuse(link);
     }
-    if (peer.messages.room() == 0 || m_sends_outstanding >= send_budget) [[unlikely]] {
+    if (peer.messages.room() == 0 || !m_sends.room()) [[unlikely]] {
         ++m_counters.queue_full;
         reclaim_sends();
-        return refuse(link, m_sends_outstanding >= send_budget);
+        return refuse(link, !m_sends.room());
     }
     if (m_flow.admit_message(peer.index)) [[likely]] {
         return BE_OK;
@@ -68,33 +68,63 @@ be_status_t Fabric::refuse(Link &link, bool short_of)
 // queue run short, a marker on every such queue brings them back.
 void Fabric::reclaim_sends()
 {
-    if (m_sends_outstanding < send_budget) {
+    if (!m_sends.reclaim_due()) {
         return;
     }
     for (const auto &peer : m_peers) {
-        if (peer != nullptr && peer->usable()) {
-            for (SendQueue *queue : {&peer->messages, &peer->bulk}) {
-                if (!queue->idle() && !queue->tail_signalled()) {
-                    post_marker(*peer, *queue);
-                }
-            }
+        if (!m_sends.room_for_marker()) {
+            m_sends.reclaimed(false);
+            return;
+        }
+        if (peer != nullptr && peer->state == Peer::State::ready) {
+            mark_tails(*peer);
         }
     }
+    m_sends.reclaimed(true);
 }
 
-Fabric::MessageHeader
-Fabric::message_to(const Link &link, std::uint8_t am_id, void *header) noexcept
-{
-    return {.am_id = am_id, .iface = link.iface, .header = header};
-}
-
-int Fabric::post(SendQueue &queue, ibv_send_wr &wr, const Slot &slot,
+// What the device refuses is lost with the path, and posted again on the next one, if there is to be one.
+int Fabric::post(Peer &peer, SendQueue &queue, ibv_send_wr &wr, const Slot &slot,
                  bool signal) noexcept
 {
-    const int error = queue.post(wr, slot, signal);
-    m_sends_outstanding += error == 0;
-    m_signals += error == 0 && (wr.send_flags & IBV_SEND_SIGNALED) != 0;
+    if (peer.state == Peer::State::recovering || peer.tcp != nullptr) [[unlikely]] {
+        const int error = queue.keep(slot);
+        if (error == 0) {
+            m_sends.posted(false);
+        }
+        if (peer.state != Peer::State::recovering) {
+            m_tcp.pump(peer);
+        }
+        return error;
+    }
+    int error = queue.post(wr, slot, signal);
+    if (error == 0) [[likely]] {
+        m_sends.posted((wr.send_flags & IBV_SEND_SIGNALED) != 0);
+    } else if (Recoverer::recoverable(peer) && queue.keep(slot) == 0) {
+        m_sends.posted(false);
+        m_recoverer.lose_path(peer, BE_ERR_IO,
+                              {Fault::Side::local, queue.qp().number(),
+                               refused("a work request", error)});
+        error = 0;
+    }
     return error;
+}
+
+// Where a message or a put of so many bytes is put together, to go inline and to be kept; null: no memory.
+std::byte *Fabric::new_record(Link &link, std::size_t length, Slot &slot)
+{
+    slot.length       = static_cast<std::uint32_t>(core::data_header_size + length);
+    std::byte *record = link.peer.messages.new_record(slot.length, &slot.key);
+    m_counters.bytes_sent += record != nullptr ? length : 0;
+    return record;
+}
+
+be_status_t
+Fabric::post_inline(Link &link, std::uint8_t am_id, std::byte *record, const Slot &slot)
+{
+    ibv_sge sge{reinterpret_cast<std::uint64_t>(record), slot.length, 0};
+    return post_message(link.peer, message_to(link, am_id, record), slot, &sge, 1,
+                        IBV_SEND_INLINE, false);
 }
 
 be_status_t Fabric::post_message(Peer &peer, const MessageHeader &message,
@@ -112,12 +142,19 @@ be_status_t Fabric::post_message(Peer &peer, const MessageHeader &message,
                                                                       message.header),
                                                               core::data_header_size));
 
+    Slot kept = slot;
+    if (slot.buffer != nullptr) {
+        kept.length = sges[0].length;
+        kept.key    = sges[0].lkey;
+        kept.parts  = static_cast<std::uint8_t>(sge_count - 1);
+        std::copy_n(sges + 1, kept.parts, kept_parts(slot.buffer));
+    }
     ibv_send_wr wr{};
     wr.sg_list    = sges;
     wr.num_sge    = sge_count;
     wr.opcode     = IBV_WR_SEND;
     wr.send_flags = flags;
-    if (const int error = post(peer.messages, wr, slot, signal); error != 0)
+    if (const int error = post(peer, peer.messages, wr, kept, signal); error != 0)
             [[unlikely]] {
         if (slot.buffer != nullptr) {
             (void)m_staging.put(slot.buffer);
@@ -129,36 +166,33 @@ be_status_t Fabric::post_message(Peer &peer, const MessageHeader &message,
     return BE_OK;
 }
 
-// The one that most messages come by: two pieces, the upper layer's header right behind ours.
+// The one that most messages come by: the upper layer's header right behind ours.
 be_status_t Fabric::send_short(Link &link, std::uint8_t am_id, std::uint64_t header,
                                const void *payload, unsigned length)
 {
-    std::array<std::byte, core::data_header_size + sizeof(header)> front;
     if (sizeof(header) + length > m_max_short) [[unlikely]] {
         return BE_ERR_INVALID;
     }
     if (const be_status_t status = admit(link); status != BE_OK) {
         return status;
     }
-    std::memcpy(front.data() + core::data_header_size, &header, sizeof(header));
-    ibv_sge sges[] = {{reinterpret_cast<std::uint64_t>(front.data()), front.size(), 0},
-                      {reinterpret_cast<std::uint64_t>(payload), length, 0}};
-    m_counters.bytes_sent += sizeof(header) + length;
-    return post_message(link.peer, message_to(link, am_id, front.data()), {}, sges,
-                        length != 0 ? 2 : 1, IBV_SEND_INLINE, false);
+    Slot slot;
+    std::byte *record = new_record(link, sizeof(header) + length, slot);
+    if (record == nullptr) [[unlikely]] {
+        return no_staging(link);
+    }
+    std::memcpy(record + core::data_header_size, &header, sizeof(header));
+    if (length != 0) {
+        std::memcpy(record + core::data_header_size + sizeof(header), payload, length);
+    }
+    return post_inline(link, am_id, record, slot);
 }
 
 be_status_t Fabric::send_short(Link &link, std::uint8_t am_id, const be_sge_t *parts,
                                std::size_t count)
 {
-    std::array<ibv_sge, BE_MAX_SGE + 2> sges;
     std::size_t length = 0;
-    if (count > sges.size() - 1) [[unlikely]] {
-        return BE_ERR_INVALID;
-    }
     for (std::size_t i = 0; i < count; ++i) {
-        sges[i + 1] = {reinterpret_cast<std::uint64_t>(parts[i].address),
-                       static_cast<std::uint32_t>(parts[i].length), 0};
         length += parts[i].length;
     }
     if (length > m_max_short) [[unlikely]] {
@@ -167,11 +201,19 @@ be_status_t Fabric::send_short(Link &link, std::uint8_t am_id, const be_sge_t *p
     if (const be_status_t status = admit(link); status != BE_OK) {
         return status;
     }
-    std::array<std::byte, core::data_header_size> header;
-    sges[0] = {reinterpret_cast<std::uint64_t>(header.data()), core::data_header_size, 0};
-    m_counters.bytes_sent += length;
-    return post_message(link.peer, message_to(link, am_id, header.data()), {},
-                        sges.data(), static_cast<int>(count + 1), IBV_SEND_INLINE, false);
+    Slot slot;
+    std::byte *record = new_record(link, length, slot);
+    if (record == nullptr) [[unlikely]] {
+        return no_staging(link);
+    }
+    std::byte *end = record + core::data_header_size;
+    for (std::size_t i = 0; i < count; ++i) {
+        if (parts[i].length != 0) {
+            end = std::copy_n(static_cast<const std::byte *>(parts[i].address),
+                              parts[i].length, end);
+        }
+    }
+    return post_inline(link, am_id, record, slot);
 }
 
 ssize_t
@@ -190,12 +232,23 @@ Fabric::send_packed(Link &link, std::uint8_t am_id, be_pack_func_t pack, void *a
                     arg);
     });
     link.peer.messages.unreserve();
-    if (link.peer.state != Peer::State::ready) [[unlikely]] {
+    if (!link.peer.usable()) [[unlikely]] {
         m_staging.put(staging);
         return unusable(link);
     }
-    m_counters.bytes_sent += length;
     m_counters.bytes_copied += length;
+    if (const std::size_t size = core::data_header_size + length;
+        size <= m_max_inline && !m_flow.large(length)) {
+        Slot slot;
+        if (std::byte *record = new_record(link, length, slot); record != nullptr) {
+            std::memcpy(record, staging.address, size);
+            m_staging.put(staging);
+            const be_status_t status = post_inline(link, am_id, record, slot);
+            return status == BE_OK ? static_cast<ssize_t>(length) :
+                                     static_cast<ssize_t>(status);
+        }
+    }
+    m_counters.bytes_sent += length;
 
     ibv_sge sge{reinterpret_cast<std::uint64_t>(staging.address),
                 static_cast<std::uint32_t>(core::data_header_size + length),
@@ -209,15 +262,10 @@ Fabric::send_packed(Link &link, std::uint8_t am_id, be_pack_func_t pack, void *a
         message.sges[0]     = sge;
         return send_large(link, message, static_cast<ssize_t>(length));
     }
-    const bool fits          = sge.length <= m_max_inline;
     const be_status_t status = post_message(link.peer,
                                             message_to(link, am_id, staging.address),
-                                            {.buffer = fits ? nullptr : staging.address},
-                                            &sge, 1,
-                                            fits ? unsigned{IBV_SEND_INLINE} : 0u, !fits);
-    if (fits) {
-        m_staging.put(staging);
-    }
+                                            {.buffer = staging.address}, &sge, 1, 0,
+                                            true);
     return status == BE_OK ? static_cast<ssize_t>(length) : static_cast<ssize_t>(status);
 }
 
@@ -349,10 +397,14 @@ void Fabric::demand(Link &link, int change)
 
 void Fabric::io_failure(Peer &peer, const char *what, int error)
 {
-    fail(peer, BE_ERR_IO,
-         fmt::format("{} could not be posted on {}: {} (errno {})", what,
-                     m_device->context().device(), std::system_category().message(error),
-                     error));
+    fail(peer, BE_ERR_IO, refused(what, error));
+}
+
+std::string Fabric::refused(const char *what, int error) const
+{
+    return fmt::format("{} could not be posted on {}: {} (errno {})", what,
+                       m_device->context().device(),
+                       std::system_category().message(error), error);
 }
 
 } // namespace be::engine

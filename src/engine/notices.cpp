@@ -28,7 +28,8 @@ void Fabric::notify(Peer &peer, core::Notice::Kind kind, std::uint32_t value)
 // False: not now.
 bool Fabric::send_notice(Peer &peer, core::Notice::Kind kind)
 {
-    if (peer.state != Peer::State::ready || peer.bulk.room() == 0) {
+    if (peer.state != Peer::State::ready || peer.bulk.room() == 0 ||
+        !m_sends.room_for_protocol()) {
         return false;
     }
     const bool grant          = kind == core::Notice::grant;
@@ -39,7 +40,8 @@ bool Fabric::send_notice(Peer &peer, core::Notice::Kind kind)
     wr.imm_data            = htobe32(core::encode(core::Notice{kind, value}));
     wr.wr.rdma.remote_addr = peer.remote_cell;
     wr.wr.rdma.rkey        = peer.remote_cell_rkey;
-    if (const int error = post(peer.bulk, wr, {}, true); error != 0) {
+    const Slot slot{.kind = Slot::Kind::notice, .value = be32toh(wr.imm_data)};
+    if (const int error = post(peer, peer.bulk, wr, slot, true); error != 0) {
         io_failure(peer, "a notice", error);
     }
     if (grant) {
@@ -69,12 +71,18 @@ void Fabric::on_notice(Peer &peer, const ibv_wc &wc, std::uint64_t time)
         fail(peer, BE_ERR_IO, "the receives for notices could not be posted again");
         return;
     }
-    const std::uint32_t immediate = be32toh(wc.imm_data);
-    const auto notice             = core::decode_notice(immediate);
-    bool good                     = notice.has_value();
+    on_notice(peer, be32toh(wc.imm_data), wc.byte_len, time);
+}
+
+// `bytes`: of the write that it came with.
+void Fabric::on_notice(Peer &peer, std::uint32_t immediate, std::uint32_t bytes,
+                       std::uint64_t time)
+{
+    const auto notice = core::decode_notice(immediate);
+    bool good         = notice.has_value();
     if (good) {
         flow_event([&](core::Actions &actions) {
-            good = take_notice(peer, *notice, wc.byte_len, time, actions);
+            good = take_notice(peer, *notice, bytes, time, actions);
         });
     }
     if (!good) {
@@ -116,6 +124,7 @@ bool Fabric::take_notice(Peer &peer, const core::Notice &notice, std::uint32_t b
     }
     switch (notice.kind) {
     case core::Notice::bulk:
+        ++peer.writes_arrived;
         m_flow.byte_request(index, value, time, actions);
         return m_flow.bytes_arrived(index, bytes, time, actions);
     case core::Notice::byte_request:

@@ -51,7 +51,7 @@ void Fabric::unpark(Peer &peer)
     bool sent = false;
     while (!peer.parked.empty() && peer.state == Peer::State::ready) {
         Parked &message = *peer.parked.front();
-        if (peer.messages.room() == 0 || m_sends_outstanding >= send_budget) {
+        if (peer.messages.room() == 0 || !m_sends.room()) {
             reclaim_sends();
             defer(peer);
             break;

@@ -19,13 +19,32 @@ namespace {
 // How often the protocol hears of the time: its own default period of activity.
 constexpr std::uint64_t tick_interval_ns = core::FlowConfig{}.active_ns;
 
+// Did the path fail, so that what failed may work on another? Else the work request is wrong.
+bool of_the_path(ibv_wc_status status) noexcept
+{
+    switch (status) {
+    case IBV_WC_LOC_LEN_ERR:
+    case IBV_WC_LOC_PROT_ERR:
+    case IBV_WC_LOC_ACCESS_ERR:
+    case IBV_WC_MW_BIND_ERR:
+    case IBV_WC_BAD_RESP_ERR:
+    case IBV_WC_REM_INV_REQ_ERR:
+    case IBV_WC_REM_ACCESS_ERR:
+    case IBV_WC_REM_OP_ERR:
+        return false;
+    default:
+        return true;
+    }
+}
+
 } // namespace
 
 unsigned Fabric::poll()
 {
     unsigned events = poll_receives();
     // What has arrived goes first: whoever waits for it waits for this function to return.
-    if (m_sends_outstanding != 0 && (events == 0 || ++m_sends_put_off == send_patience) &&
+    if (m_sends.outstanding() != 0 &&
+        (events == 0 || ++m_sends_put_off >= send_patience || m_sends.crowded()) &&
         sends_due()) {
         m_sends_put_off = 0;
         events += poll_sends();
@@ -38,6 +57,9 @@ unsigned Fabric::poll()
     }
     if (!m_draining.empty() || !m_expected.empty()) {
         events += finish_drains();
+    }
+    if (!m_recoverer.idle()) {
+        m_recoverer.look_after();
     }
     if (m_flow.byte_waits() != 0) {
         look_for_bytes();
@@ -95,12 +117,13 @@ void Fabric::look_around()
     if (m_flow.tick_needed()) {
         tick(m_now);
     }
+    m_recoverer.look_for_silence(m_now);
 }
 
 // Could something be in the completion queue of sends? Work that asked for no completion raises one when it fails.
 bool Fabric::sends_due() noexcept
 {
-    return m_signals != 0 || m_stashed_sends != 0 || !m_draining.empty() ||
+    return m_sends.signals() != 0 || m_stashed_sends != 0 || !m_draining.empty() ||
            (m_idle_polls % idle_polls_per_look) == 0;
 }
 
@@ -109,60 +132,84 @@ void Fabric::tick(std::uint64_t time)
     if (time - m_ticked >= tick_interval_ns) {
         m_ticked = time;
         flow_event([&](core::Actions &actions) { m_flow.tick(time, actions); });
+        m_recoverer.look_for_silence(time);
     }
 }
 
+// A batch, or as many as it takes until there is no crowd of them.
 unsigned Fabric::poll_sends()
 {
-    int count = std::exchange(m_stashed_sends, 0);
-    if (count == 0) {
-        count = m_send_cq.poll(m_send_completions);
-    }
-    if (count <= 0) {
-        if (count < 0) {
-            queue_failure("send");
+    unsigned done = 0;
+    int count     = std::exchange(m_stashed_sends, 0);
+    do {
+        if (count == 0) {
+            count = m_send_cq.poll(m_send_completions);
         }
-        return 0;
+        if (count <= 0) {
+            if (count < 0) {
+                queue_failure("send");
+            }
+            break;
+        }
+        for (int i = 0; i < count; ++i) {
+            on_sent(m_send_completions[i]);
+        }
+        done += static_cast<unsigned>(std::exchange(count, 0));
+    } while (m_sends.crowded() && done < most_sends_put_off);
+    if (done != 0) {
+        pump_bulk();
     }
-
-    for (int i = 0; i < count; ++i) {
-        on_sent(m_send_completions[i]);
-    }
-    pump_bulk();
-    return static_cast<unsigned>(count);
+    return done;
 }
 
 void Fabric::on_sent(const ibv_wc &wc)
 {
-    m_signals -= std::min(m_signals, 1u); // one that failed may not have asked
-    const auto tag      = static_cast<std::uint32_t>(wc.wr_id >> 32);
-    const auto number   = static_cast<std::uint32_t>(wc.wr_id);
-    const QueueRef &ref = m_queues[tag & queue_index_mask];
-    if (ref.peer == nullptr || ref.generation != tag >> queue_index_bits) {
+    m_sends.completed();
+    const auto tag    = static_cast<std::uint32_t>(wc.wr_id >> 32);
+    const auto number = static_cast<std::uint32_t>(wc.wr_id);
+    const auto *whose = m_queues.by_tag(tag);
+    if (whose == nullptr) {
         return; // of a queue pair that has been destroyed
     }
 
-    Peer &peer       = *ref.peer;
-    SendQueue &queue = ref.bulk ? peer.bulk : peer.messages;
+    Peer &peer       = *whose->peer;
+    const bool bulk  = whose->bulk;
+    SendQueue &queue = bulk ? peer.bulk : peer.messages;
     const auto done  = [&](be_status_t status) {
         return [this, &peer, status](const Slot &slot) { retired(peer, slot, status); };
     };
     if (wc.status == IBV_WC_SUCCESS) {
         queue.retire(number, done(BE_OK));
     } else {
-        // What came before and asked for no completion went well.
-        queue.retire(number - 1, done(BE_OK));
-        queue.retire(number, done(BE_ERR_PEER_FAILED));
         m_counters.rnr += wc.status == IBV_WC_RNR_RETRY_EXC_ERR;
         if (peer.usable()) {
-            fail(peer, BE_ERR_PEER_FAILED,
-                 fmt::format("{} queue pair {:#x} on {}: {} (vendor error {:#x})",
-                             ref.bulk ? "bulk" : "message", queue.qp().number(),
-                             m_device->context().device(), verbs::to_string(wc.status),
-                             wc.vendor_err));
+            const Fault fault = fault_of(wc,
+                                         fmt::format("{} queue pair {:#x} on {}",
+                                                     bulk ? "bulk" : "message",
+                                                     queue.qp().number(),
+                                                     m_device->context().device()),
+                                         m_record.port_is_up());
+            if (of_the_path(wc.status)) {
+                m_recoverer.lose_path(peer, BE_ERR_PEER_FAILED, fault);
+            } else {
+                fail(peer, BE_ERR_PEER_FAILED, fault.describe());
+            }
+        }
+        if (peer.state == Peer::State::recovering) {
+            queue.failed(number, done(BE_OK));
+        } else {
+            // What came before and asked for no completion went well.
+            queue.retire(number - 1, done(BE_OK));
+            queue.retire(number, done(BE_ERR_PEER_FAILED));
         }
     }
-    if (peer.admitted[0] + peer.admitted[1] != 0 && peer.usable()) {
+    sends_done(peer);
+}
+
+// Slots and perhaps buffers of the peer's have come free.
+void Fabric::sends_done(Peer &peer)
+{
+    if (peer.admitted[0] + peer.admitted[1] != 0 && peer.state == Peer::State::ready) {
         post_admitted(peer);
     }
     if (!peer.flushing.empty()) {
@@ -177,8 +224,8 @@ void Fabric::on_sent(const ibv_wc &wc)
 
 void Fabric::retired(Peer &peer, const Slot &slot, be_status_t status)
 {
-    --m_sends_outstanding;
-    if (slot.buffer != nullptr) {
+    m_sends.retired();
+    if (slot.kind != Slot::Kind::bulk && slot.buffer != nullptr) {
         (void)m_staging.put(slot.buffer);
     }
     if (slot.bytes != 0 && slot.kind != Slot::Kind::bulk) {
@@ -189,6 +236,9 @@ void Fabric::retired(Peer &peer, const Slot &slot, be_status_t status)
     case Slot::Kind::marker:
         return;
     case Slot::Kind::plain:
+    case Slot::Kind::count:
+    case Slot::Kind::cell:
+    case Slot::Kind::notice:
         break;
     case Slot::Kind::notify:
         if (Member *owner = member(slot.member); owner != nullptr) {
@@ -197,7 +247,7 @@ void Fabric::retired(Peer &peer, const Slot &slot, be_status_t status)
         }
         break;
     case Slot::Kind::direct:
-        ++static_cast<Link *>(slot.object)->bulk[0].done;
+        operation_over(*static_cast<Link *>(slot.object), 0);
         break;
     case Slot::Kind::bulk:
         piece_done(peer, *static_cast<BulkOperation *>(slot.object), slot.bytes, status);

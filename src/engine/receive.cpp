@@ -7,18 +7,24 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstdlib>
+
 namespace be::engine {
 
 void Fabric::on_arrival(const ibv_wc &wc, std::uint64_t time)
 {
-    const std::uint32_t place = m_by_qpn.find(wc.qp_num);
-    Peer *peer                = place == QpnTable::none ? nullptr : m_queues[place].peer;
+    Peer *peer = m_queues.by_qpn(wc.qp_num);
 
+    if (wc.status == IBV_WC_WR_FLUSH_ERR) [[unlikely]] {
+        on_failed_receive(wc, peer);
+        return;
+    }
     if (wc.wr_id == 0) {
         if (wc.status == IBV_WC_SUCCESS && peer != nullptr) {
             on_notice(*peer, wc, time);
             freed(*peer);
-        } else if (peer == nullptr) {
+        } else {
             (void)notice_received();
         }
         return;
@@ -26,6 +32,28 @@ void Fabric::on_arrival(const ibv_wc &wc, std::uint64_t time)
     on_message(wc, peer, time);
     if (peer != nullptr) {
         freed(*peer);
+    }
+}
+
+// A queue pair failed under something that was arriving. The peer sends it again.
+void Fabric::on_failed_receive(const ibv_wc &wc, Peer *peer)
+{
+    if (wc.wr_id == 0) {
+        (void)notice_received();
+    } else {
+        m_receives.consumed();
+        m_receives.release(reinterpret_cast<void *>(wc.wr_id));
+        flow_event(
+                [&](core::Actions &actions) { m_flow.receive_failed(now(), actions); });
+        refill_receives();
+    }
+    if (peer != nullptr) {
+        const Fault fault =
+                fault_of(wc,
+                         fmt::format("queue pair {:#x} on {}, something arriving",
+                                     wc.qp_num, m_device->context().device()),
+                         m_record.port_is_up());
+        m_recoverer.lose_path(*peer, BE_ERR_PEER_FAILED, fault);
     }
 }
 
@@ -47,46 +75,13 @@ void Fabric::on_message(const ibv_wc &wc, Peer *peer, std::uint64_t time)
         return;
     }
 
-    core::Verdict verdict = core::Verdict::in_order;
-    flow_event([&](core::Actions &actions) {
-        verdict = m_flow.arrival(peer->index, header.granted, header.seq, time, actions);
-    });
-    if (verdict != core::Verdict::in_order) [[unlikely]] {
-        m_receives.release(buffer);
-        ++m_counters.messages_dropped;
-        if (verdict != core::Verdict::duplicate) {
-            fail(*peer, BE_ERR_PEER_FAILED,
-                 verdict == core::Verdict::gap ?
-                         fmt::format("message {} arrived out of order", header.seq) :
-                         "it sent more messages than were granted");
-        }
-        return;
-    }
     const std::size_t length = wc.byte_len - core::data_header_size;
-    if (m_flow.large(length) && !bytes_arrived(*peer, length, time)) [[unlikely]] {
-        m_receives.release(buffer);
-        ++m_counters.messages_dropped;
-        return;
-    }
-    if (header.kind == core::HeaderKind::credit) [[unlikely]] {
-        m_receives.release(buffer);
-        if (header.flags != 0) {
-            on_note(*peer, header.flags, header.dst_iface);
-        }
-        return;
-    }
-
-    Member *member = this->member(header.dst_iface);
+    Member *member           = admit_message(*peer, header, length, time);
     if (member == nullptr) [[unlikely]] {
         m_receives.release(buffer);
-        ++m_counters.messages_dropped;
-        announce(*peer, Note::gone, header.dst_iface);
         return;
     }
-
     const bool keep = !m_receives.exhausted();
-    m_counters.bytes_received += length;
-    ++m_counters.messages_received;
     if (m_lock.shared()) {
         file_message(*member, *peer,
                      {.kind   = Mail::Kind::message,
@@ -102,6 +97,82 @@ void Fabric::on_message(const ibv_wc &wc, Peer *peer, std::uint64_t time)
     }
     m_counters.receives_copied += !keep;
     m_receives.release(buffer);
+}
+
+// Whom it is for, if it is in order and covered by credit, and for a member; else it has been dealt with.
+Member *Fabric::admit_message(Peer &peer, const core::DataHeader &header,
+                              std::size_t length, std::uint64_t time)
+{
+    core::Verdict verdict = core::Verdict::in_order;
+    flow_event([&](core::Actions &actions) {
+        verdict = m_flow.arrival(peer.index, header.granted, header.seq, time, actions);
+    });
+    if (verdict != core::Verdict::in_order) [[unlikely]] {
+        ++m_counters.messages_dropped;
+        if (verdict != core::Verdict::duplicate) {
+            fail(peer, BE_ERR_PEER_FAILED,
+                 verdict == core::Verdict::gap ?
+                         fmt::format("message {} arrived out of order", header.seq) :
+                         "it sent more messages than were granted");
+        }
+        return nullptr;
+    }
+    if (m_flow.large(length) && !bytes_arrived(peer, length, time)) [[unlikely]] {
+        ++m_counters.messages_dropped;
+        return nullptr;
+    }
+    if (header.kind == core::HeaderKind::credit) [[unlikely]] {
+        if (header.flags != 0) {
+            on_note(peer, header.flags, header.dst_iface);
+        }
+        return nullptr;
+    }
+    Member *member = this->member(header.dst_iface);
+    if (member == nullptr) [[unlikely]] {
+        ++m_counters.messages_dropped;
+        announce(peer, Note::gone, header.dst_iface);
+        return nullptr;
+    }
+    m_counters.bytes_received += length;
+    ++m_counters.messages_received;
+    return member;
+}
+
+// One that came by TCP. Its memory is the channel's: who wants to keep it copies it. The receive that its credit stood
+// for has not been used.
+void Fabric::on_message(Peer &peer, std::span<std::byte> message, std::uint64_t time)
+{
+    core::DataHeader header;
+    const core::DecodeError error = core::decode(message, header);
+    if (error != core::DecodeError::none) {
+        ++m_counters.messages_dropped;
+        fail(peer, BE_ERR_PEER_FAILED,
+             fmt::format("it sent something that is not a message: {}",
+                         core::describe(error)));
+        return;
+    }
+    const auto payload = message.subspan(core::data_header_size);
+    Member *member     = admit_message(peer, header, payload.size(), time);
+    flow_event([&](core::Actions &actions) { m_flow.reposted(1, time, actions); });
+    if (member == nullptr) {
+        return;
+    }
+    ++m_counters.receives_copied;
+    if (!m_lock.shared()) {
+        (void)member->deliver(header.am_id, payload.data(), payload.size(), false);
+        return;
+    }
+    void *copy = std::malloc(std::max<std::size_t>(payload.size(), 1));
+    if (copy == nullptr) {
+        fail(peer, BE_ERR_NO_MEMORY, "there is no memory for a message");
+        return;
+    }
+    std::copy_n(payload.data(), payload.size(), static_cast<std::byte *>(copy));
+    member->post({.kind   = Mail::Kind::copy,
+                  .am_id  = header.am_id,
+                  .length = static_cast<std::uint32_t>(payload.size()),
+                  .object = copy});
+    check_backlog(*member, peer);
 }
 
 // False: it had no credit for them, and is lost.

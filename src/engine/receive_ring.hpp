@@ -102,6 +102,12 @@ public:
         return m_pool.stats();
     }
 
+    // Why there are not more of them.
+    const std::string &no_more_buffers() const noexcept
+    {
+        return m_pool.last_error();
+    }
+
 private:
     static constexpr unsigned chain_length = 32;
 

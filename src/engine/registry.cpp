@@ -49,11 +49,12 @@ Registry &registry()
 
 auto terms(const be_fabric_config_t &c) noexcept
 {
-    return std::tie(c.segment_size, c.rx_capacity, c.rx_max, c.tx_queue, c.window,
-                    c.chunk, c.byte_budget, c.link_rate, c.max_inline, c.path_mtu,
-                    c.timeout, c.retry_count, c.traffic_class, c.service_level,
-                    c.gid_index, c.peer_timeout, c.connect_timeout, c.mux, c.rx_headroom,
-                    c.am_alignment, c.am_align_offset);
+    return std::tie(c.segment_size, c.rx_capacity, c.rx_max, c.tx_queue, c.tx_completions,
+                    c.window, c.chunk, c.byte_budget, c.link_rate, c.max_inline,
+                    c.path_mtu, c.timeout, c.retry_count, c.traffic_class,
+                    c.service_level, c.gid_index, c.peer_timeout, c.connect_timeout,
+                    c.recovery, c.max_recoveries, c.fallback, c.fallback_time, c.mux,
+                    c.rx_headroom, c.am_alignment, c.am_align_offset);
 }
 
 } // namespace

@@ -21,11 +21,10 @@ be_status_t Fabric::admit_bulk(Link &link, BulkOperation::Kind kind)
         return refuse(link);
     }
     if (link.bulk[static_cast<unsigned>(kind)].operations.size() >= max_queued_bulk ||
-        peer.bulk.room() <= bulk_reserve || m_sends_outstanding >= send_budget)
-            [[unlikely]] {
+        peer.bulk.room() <= bulk_reserve || !m_sends.room()) [[unlikely]] {
         ++m_counters.queue_full;
         reclaim_sends();
-        return refuse(link, m_sends_outstanding >= send_budget);
+        return refuse(link, !m_sends.room());
     }
     return BE_OK;
 }
@@ -51,20 +50,32 @@ be_status_t Fabric::put_short(Link &link, const void *data, unsigned length,
     if (byte_credit() && !m_flow.admit_write(peer.index, length)) {
         return queue_short(link, data, length, remote, rkey);
     }
-    ibv_sge sge{reinterpret_cast<std::uint64_t>(data), length, 0};
-    ibv_send_wr wr{};
-    wr.sg_list             = &sge;
-    wr.num_sge             = length != 0;
-    wr.send_flags          = length != 0 ? IBV_SEND_INLINE : 0;
-    wr.wr.rdma.remote_addr = remote;
-    wr.wr.rdma.rkey        = rkey;
-    announce_write(peer, wr);
     const bool counted = byte_credit();
-    const Slot slot{.kind  = Slot::Kind::direct,
-                    .bytes = counted ? static_cast<std::uint32_t>(m_flow.charge(length)) :
-                                       0,
-                    .object = &link};
-    if (const int error = post(peer.bulk, wr, slot, counted || length == 0); error != 0) {
+    Slot slot{.kind   = Slot::Kind::direct,
+              .bytes  = counted ? static_cast<std::uint32_t>(m_flow.charge(length)) : 0,
+              .object = &link,
+              .length = static_cast<std::uint32_t>(sizeof(DirectPut) + length)};
+    std::byte *record = peer.bulk.new_record(slot.length, &slot.key);
+    if (record == nullptr) [[unlikely]] {
+        if (counted) {
+            flow_event([&](core::Actions &actions) {
+                m_flow.bulk_reverted(peer.index, slot.bytes, core::BulkKind::write, now(),
+                                     actions);
+            });
+        }
+        return refuse(link, true);
+    }
+    new (record) DirectPut{.remote = remote, .rkey = rkey, .number = peer.writes_posted};
+    if (length != 0) {
+        std::memcpy(record + sizeof(DirectPut), data, length);
+    }
+    ibv_sge sge{};
+    ibv_send_wr wr = direct_put(record, length, sge);
+    if (const int error = post_write(peer, wr, slot, counted || length == 0);
+        error != 0) {
+        if (error == ENOBUFS) {
+            return refuse(link, true);
+        }
         io_failure(peer, "a put", error);
         return BE_ERR_IO;
     }
@@ -105,7 +116,7 @@ ssize_t Fabric::put_packed(Link &link, be_pack_func_t pack, void *arg,
         return refuse(link, true);
     }
     const std::size_t length = unlocked([&] { return pack(staging.address, arg); });
-    if (link.peer.state != Peer::State::ready) [[unlikely]] {
+    if (!link.peer.usable()) [[unlikely]] {
         m_staging.put(staging);
         m_operations.put(operation);
         return unusable(link);

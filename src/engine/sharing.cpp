@@ -239,8 +239,7 @@ be_status_t Fabric::arm_for_many()
     }
     if (m_crowded && !m_waker) {
         try {
-            m_waker.emplace(std::array{m_channel.fd(), m_inbox.event_fd(), m_timer.fd()},
-                            [this] { return look_after_sleepers(); });
+            m_waker.emplace(descriptors(), [this] { return look_after_sleepers(); });
         } catch (const std::exception &error) {
             log(BE_LOG_ERROR, "no thread to wake up interfaces: {}", error.what());
             return BE_ERR_IO;

@@ -2,6 +2,7 @@
 //
 // The queue pairs of a peer: made, described to the other end, connected, destroyed.
 
+#include "control/fault_point.hpp"
 #include "engine/fabric.hpp"
 #include "engine/member.hpp"
 
@@ -16,71 +17,64 @@ namespace be::engine {
 namespace {
 
 constexpr std::uint32_t psn_mask = 0xffffff;
+constexpr std::size_t cell_words = 2; // credit, and how many writes have arrived
 
 } // namespace
 
 void Fabric::make_queues(Peer &peer)
 {
     std::string why;
-    peer.cell = m_device->remote_memory().allocate(sizeof(std::uint64_t),
+    peer.cell = m_device->remote_memory().allocate(cell_words * sizeof(std::uint64_t),
                                                    sizeof(std::uint64_t), &why);
     if (!peer.cell) {
         throw std::runtime_error(fmt::format("no memory for a credit cell: {}", why));
     }
-    core::store_cell(static_cast<std::uint64_t *>(peer.cell.address), {});
-
-    const verbs::QueuePairCapacity capacity = queue_capacity(m_max_inline);
-    const auto make = [&](SendQueue &queue, bool bulk, verbs::SharedReceiveQueue &srq,
-                          unsigned access) {
-        verbs::QueuePair qp(m_device->context(), m_device->pd(), m_send_cq, m_receive_cq,
-                            &srq, capacity);
-        qp.to_init(m_port, access);
-        std::uint32_t place = static_cast<std::uint32_t>(m_queues.size());
-        if (m_free_queues.empty()) {
-            if (place > queue_index_mask) {
-                throw std::runtime_error(fmt::format(
-                        "the fabric has {} queue pairs, as many as it can hold", place));
-            }
-            m_queues.emplace_back();
-            m_free_queues.reserve(m_queues.size());
-        } else {
-            place = m_free_queues.back();
-            m_free_queues.pop_back();
-        }
-        QueueRef &ref = m_queues[place];
-        ref.peer      = &peer;
-        ref.bulk      = bulk;
-        m_by_qpn.insert(qp.number(), place);
-        queue = SendQueue(std::move(qp), m_config.tx_queue,
-                          static_cast<std::uint32_t>(ref.generation) << queue_index_bits |
-                                  place);
-    };
-    make(peer.messages, false, m_receives.srq(),
-         IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
-    make(peer.bulk, true, m_notice_srq,
-         IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ);
+    std::fill_n(static_cast<std::uint64_t *>(peer.cell.address), cell_words, 0);
+    peer.messages = SendQueue(m_config.tx_queue);
+    peer.bulk     = SendQueue(m_config.tx_queue);
+    open_queues(peer);
     if (!post_notice_receives(notices_of_peer())) {
         throw std::runtime_error("the receives for notices could not be posted");
     }
     peer.notice_receives = notices_of_peer();
+    BE_FAULT_POINT("queue pairs made");
+}
+
+// Fresh queue pairs, not connected.
+void Fabric::open_queues(Peer &peer)
+{
+    const auto open = [&](SendQueue &queue, bool bulk, verbs::SharedReceiveQueue &srq,
+                          unsigned access) {
+        verbs::QueuePair qp(m_device->context(), m_device->pd(), m_send_cq, m_receive_cq,
+                            &srq, queue_capacity(m_max_inline));
+        qp.to_init(m_port, access);
+        const std::uint32_t tag = m_queues.add(peer, bulk, qp.number());
+        queue.attach(std::move(qp), tag);
+    };
+    open(peer.messages, false, m_receives.srq(),
+         IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+    open(peer.bulk, true, m_notice_srq,
+         IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ);
     for (std::uint32_t &psn : peer.psn) {
         psn = ::randombytes_random() & psn_mask;
     }
 }
 
-void Fabric::destroy_queues(Peer &peer) noexcept
+// The queue pairs go; what was posted on them and is not retired stays.
+void Fabric::close_queues(Peer &peer) noexcept
 {
     for (SendQueue *queue : {&peer.messages, &peer.bulk}) {
-        if (!queue->exists()) {
-            continue;
+        if (queue->exists()) {
+            m_queues.remove(queue->tag(), queue->qp().number());
+            queue->destroy_qp();
         }
-        const std::uint32_t place = queue->tag() & queue_index_mask;
-        m_by_qpn.erase(queue->qp().number());
-        m_queues[place].peer       = nullptr;
-        m_queues[place].generation = (m_queues[place].generation + 1) &
-                                     queue_generation_mask;
-        m_free_queues.push_back(place);
-        queue->destroy_qp();
+    }
+}
+
+void Fabric::destroy_queues(Peer &peer) noexcept
+{
+    close_queues(peer);
+    for (SendQueue *queue : {&peer.messages, &peer.bulk}) {
         queue->retire_all(
                 [&](const Slot &slot) { retired(peer, slot, BE_ERR_PEER_FAILED); });
     }
@@ -91,12 +85,19 @@ void Fabric::destroy_queues(Peer &peer) noexcept
     }
 }
 
-control::ConnectInfo Fabric::connect_info(Peer &peer)
+control::ConnectInfo Fabric::connect_info(const Peer &peer) const
 {
     control::ConnectInfo info;
     info.fabric_id = m_address.identity.fabric_id;
-    info.qps       = {{peer.messages.qp().number(), peer.psn[0]},
-                      {peer.bulk.qp().number(), peer.psn[1]}};
+    info.session   = peer.session;
+    info.epoch     = peer.recovery.epoch();
+    info.qps.resize(2);
+    const SendQueue *queues[] = {&peer.messages, &peer.bulk};
+    for (unsigned i = 0; i < 2; ++i) {
+        if (queues[i]->exists()) {
+            info.qps[i] = {queues[i]->qp().number(), peer.psn[i]};
+        }
+    }
     std::copy(std::begin(m_gid.value.raw), std::end(m_gid.value.raw), info.gid.begin());
     info.lid           = m_port_attributes.lid;
     info.link_layer    = m_port_attributes.link_layer;
@@ -112,8 +113,15 @@ control::ConnectInfo Fabric::connect_info(Peer &peer)
     info.cell_address     = reinterpret_cast<std::uint64_t>(peer.cell.address);
     info.cell_rkey        = peer.cell.rkey;
     info.control          = m_address.control;
-    info.initial_units    = m_flow.take_cell(peer.index).byte_units;
+    info.initial_units    = m_flow.cell(peer.index).byte_units;
     return info;
+}
+
+// For the first time; the credit in it counts as told.
+control::ConnectInfo Fabric::first_info(Peer &peer)
+{
+    (void)m_flow.take_cell(peer.index);
+    return connect_info(peer);
 }
 
 void Fabric::wire(Peer &peer, const control::ConnectInfo &info)
@@ -171,6 +179,14 @@ void Fabric::wire(Peer &peer, const control::ConnectInfo &info)
         limits.psn = peer.psn[i];
         queues[i]->qp().to_rtr(remote, local);
         queues[i]->qp().to_rts(limits);
+    }
+    if (!peer.wired) {
+        peer.recoverable = m_config.recovery != 0 &&
+                           (peer.self ||
+                            (info.features & control::feature_recovery) != 0);
+        peer.tcp_agreed    = (info.features & control::feature_tcp_path) != 0;
+        peer.counts_writes = peer.recoverable && !byte_credit();
+        BE_FAULT_POINT("queue pairs connected");
     }
     peer.wired            = true;
     peer.remote_cell      = info.cell_address;

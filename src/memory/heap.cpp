@@ -11,6 +11,9 @@
 #include <stdexcept>
 
 namespace be::memory {
+
+thread_local constinit Heap::Last Heap::last;
+
 namespace {
 
 constexpr size_t batch_bytes     = size_t{64} << 10; // taken from the arena at once
@@ -40,7 +43,7 @@ size_t rounded(size_t size, size_t align)
 } // namespace
 
 Heap::Heap(const HeapConfig &config, Registrar registrar) :
-    m_id(HeapThreads::next_id()),
+    m_key(HeapThreads::next_key()),
     m_config(config),
     m_arena(without_reserve(config), registrar)
 {
@@ -94,42 +97,16 @@ unsigned Heap::add_owner(std::string_view name, bool receives)
 
 ThreadCache *Heap::cache() noexcept
 {
-    const HeapThreads::Last &last = HeapThreads::last;
-    return (last.heap == m_id) ? last.cache : HeapThreads::find(*this);
+    const bool mine = last.key / max_owners == m_key / max_owners;
+    return mine ? last.cache : HeapThreads::find(*this);
 }
 
-// The fast path: the thread used this heap last, and has such a block.
-void *Heap::allocate(size_t size, size_t align, unsigned owner, std::string *why) noexcept
+// The next request of that owner is on the fast path.
+void Heap::remember(ThreadCache *mine, unsigned owner) noexcept
 {
-    const HeapThreads::Last last = HeapThreads::last;
-    if ((last.heap == m_id) && caches(size, owner) && common(align)) [[likely]] {
-        const unsigned class_index  = class_of(size);
-        HeapCounters::Owner *counts = last.cache->counters.prepared(owner);
-        void *block                 = last.cache->take(class_index);
-        if ((block != nullptr) && (counts != nullptr)) [[likely]] {
-            counts->allocated(class_index, size);
-            return block;
-        }
-        if (block != nullptr) {
-            (void)last.cache->put(class_index, block);
-        }
+    if ((mine != nullptr) && mine->counters.prepare(owner)) {
+        last = {m_key + owner, mine, mine->counters.prepared(owner)};
     }
-    return allocate_slowly(size, align, owner, why);
-}
-
-void Heap::free(void *address, size_t size, size_t align, unsigned owner) noexcept
-{
-    const HeapThreads::Last last = HeapThreads::last;
-    if ((last.heap == m_id) && caches(size, owner) && common(align) &&
-        (address != nullptr)) [[likely]] {
-        const unsigned class_index  = class_of(size);
-        HeapCounters::Owner *counts = last.cache->counters.prepared(owner);
-        if ((counts != nullptr) && last.cache->put(class_index, address)) [[likely]] {
-            counts->freed(class_index);
-            return;
-        }
-    }
-    free_slowly(address, size, align, owner);
 }
 
 void *Heap::allocate_slowly(size_t size, size_t align, unsigned owner,
@@ -141,7 +118,8 @@ void *Heap::allocate_slowly(size_t size, size_t align, unsigned owner,
     }
     const unsigned class_index = class_of(size, align);
     ThreadCache *mine          = cache();
-    void *block                = (mine != nullptr) ? mine->take(class_index) : nullptr;
+    remember(mine, owner);
+    void *block = (mine != nullptr) ? mine->take(class_index) : nullptr;
     if (block == nullptr) {
         return refill(class_index, size, owner, why);
     }
@@ -158,6 +136,7 @@ void Heap::free_slowly(void *address, size_t size, size_t align, unsigned owner)
     if (!caches(size, owner) || !cacheable(size, align)) {
         free_direct(address, size, owner);
     } else {
+        remember(cache(), owner);
         free_cached(address, class_of(size, align), owner);
     }
 }

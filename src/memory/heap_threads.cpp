@@ -21,14 +21,13 @@ thread_local constinit bool ended = false;
 
 } // namespace
 
-thread_local constinit HeapThreads::Last HeapThreads::last;
-
 struct HeapThreads::Link {
-    Link(Heap &its_heap, size_t limit) : id(its_heap.m_id), heap(&its_heap), cache(limit)
+    Link(Heap &its_heap, size_t limit) :
+        key(its_heap.m_key), heap(&its_heap), cache(limit)
     {
     }
 
-    const uint64_t id;
+    const uint64_t key;
     Heap *heap; // null: it has ended; with the mutex held
     ThreadCache cache;
 };
@@ -37,8 +36,8 @@ class HeapThreads::Own {
 public:
     ~Own()
     {
-        last  = {};
-        ended = true;
+        Heap::last = {};
+        ended      = true;
         const std::lock_guard<ForkMutex> guard(mutex());
         for (const auto &link : m_links) {
             if (link->heap != nullptr) {
@@ -50,7 +49,7 @@ public:
     ThreadCache *find(Heap &heap)
     {
         for (const auto &link : m_links) {
-            if (link->id == heap.m_id) {
+            if (link->key == heap.m_key) {
                 return &link->cache;
             }
         }
@@ -94,11 +93,11 @@ private:
     std::vector<std::unique_ptr<Link>> m_links;
 };
 
-uint64_t HeapThreads::next_id()
+uint64_t HeapThreads::next_key()
 {
     static uint64_t last = 0;
     const std::lock_guard<ForkMutex> guard(mutex());
-    return ++last;
+    return last += Heap::max_owners;
 }
 
 ThreadCache *HeapThreads::find(Heap &heap) noexcept
@@ -108,9 +107,7 @@ ThreadCache *HeapThreads::find(Heap &heap) noexcept
     }
     static thread_local Own own;
     try {
-        ThreadCache *cache = own.find(heap);
-        last               = {heap.m_id, cache};
-        return cache;
+        return own.find(heap);
     } catch (const std::bad_alloc &) {
         return nullptr;
     }

@@ -24,6 +24,8 @@ src_memory_libbe_memory_la_SOURCES = \
 	src/memory/heap_stats.hpp \
 	src/memory/heap_threads.cpp \
 	src/memory/heap_threads.hpp \
+	src/memory/memory_group.cpp \
+	src/memory/memory_group.hpp \
 	src/memory/numa.cpp \
 	src/memory/numa.hpp \
 	src/memory/page_map.cpp \
@@ -36,6 +38,8 @@ src_memory_libbe_memory_la_SOURCES = \
 	src/memory/region.hpp \
 	src/memory/region_index.cpp \
 	src/memory/region_index.hpp \
+	src/memory/region_system.cpp \
+	src/memory/region_system.hpp \
 	src/memory/registration.hpp \
 	src/memory/size_class.hpp \
 	src/memory/slab.cpp \

@@ -1,86 +1,66 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "memory/region.hpp"
 
-#include "memory/numa.hpp"
+#include "memory/region_system.hpp"
 
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
-#include <fstream>
 #include <system_error>
 #include <utility>
 
-// Kernel 5.14; not in every C library's headers.
-#ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23
-#endif
+// Not in every C library's headers.
 #ifndef MAP_HUGE_2MB
 #define MAP_HUGE_2MB (21 << 26)
+#endif
+#ifndef MAP_HUGE_1GB
+#define MAP_HUGE_1GB (30 << 26)
 #endif
 
 namespace be::memory {
 namespace {
 
-constexpr int protection = PROT_READ | PROT_WRITE;
-constexpr int flags      = MAP_PRIVATE | MAP_ANONYMOUS;
+struct HugePages {
+    Pages pages;
+    size_t size; // bytes
+    int flag; // of mmap()
+    const char *setting; // how many there are
+};
+
+// In the order in which they are tried.
+constexpr HugePages huge_pages[] = {
+        {Pages::giant, size_t{1} << 30, MAP_HUGE_1GB,
+         "/sys/kernel/mm/hugepages/hugepages-1048576kB/nr_hugepages"},
+        {Pages::huge, region_unit, MAP_HUGE_2MB, "vm.nr_hugepages"},
+};
 
 void append(std::string &note, const std::string &text)
 {
     note += ((note.empty() || text.empty()) ? "" : "; ") + text;
 }
 
-// 0, or the errno value of memory that cannot be had. Kernels without the call do it page
-// by page, where that can be survived.
-int populate(void *data, size_t length, bool huge)
-{
-    if (madvise(data, length, MADV_POPULATE_WRITE) == 0) {
-        return 0;
-    }
-    if (errno != EINVAL) {
-        return errno;
-    }
-    if (!huge) {
-        const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
-        for (size_t offset = 0; offset < length; offset += page) {
-            static_cast<volatile char *>(data)[offset] = 0;
-        }
-    }
-    return 0;
-}
-
-void bind(void *data, size_t length, int node, std::string &note)
-{
-    if (node == RegionOptions::thread_node) {
-        node = current_node();
-    }
-    if (node >= 0) {
-        append(note, bind_to_node(data, length, node));
-    }
-}
-
-// Null: no huge pages, `note` says why. A page reserved by mmap may still be missing on
+// Null: no such pages, `note` says why. A page reserved by mmap may still be missing on
 // the node or in the memory group of this process, and touching it would be fatal: so all
 // are touched here, through the kernel.
-void *map_huge(size_t length, const RegionOptions &options, std::string &note)
+void *map_huge(RegionSystem &system, const HugePages &kind, size_t length, int node,
+               std::string &note)
 {
-    void *data = mmap(nullptr, length, protection, flags | MAP_HUGETLB | MAP_HUGE_2MB, -1,
-                      0);
-    if (data == MAP_FAILED) {
-        note = std::string("no 2 MiB pages: ") + strerror(errno) +
-               " (reserve some in vm.nr_hugepages)";
+    const std::string refused = std::string("no ") + to_string(kind.pages);
+    void *data                = system.map(length, MAP_HUGETLB | kind.flag);
+    if (data == nullptr) {
+        append(note, refused + ": " + strerror(errno) + " (reserve some in " +
+                             kind.setting + ")");
         return nullptr;
     }
 
-    std::string bind_note;
-    bind(data, length, options.numa_node, bind_note);
-    const int error = populate(data, length, true);
+    const std::string bind_note = system.bind(data, length, node);
+    const int error             = system.populate(data, length, true);
     if (error != 0) {
         munmap(data, length);
-        note = std::string("no 2 MiB pages on this node or in this memory group: ") +
-               strerror(error);
+        append(note,
+               refused + " on this node or in this memory group: " + strerror(error));
         return nullptr;
     }
     append(note, bind_note);
@@ -88,14 +68,14 @@ void *map_huge(size_t length, const RegionOptions &options, std::string &note)
 }
 
 // Ordinary pages at a multiple of region_unit. Null: errno tells why.
-void *map_aligned(size_t length)
+void *map_aligned(RegionSystem &system, size_t length)
 {
     if (length > SIZE_MAX - region_unit) {
         errno = ENOMEM;
         return nullptr;
     }
-    void *mapping = mmap(nullptr, length + region_unit, protection, flags, -1, 0);
-    if (mapping == MAP_FAILED) {
+    void *mapping = system.map(length + region_unit, 0);
+    if (mapping == nullptr) {
         return nullptr;
     }
 
@@ -109,19 +89,13 @@ void *map_aligned(size_t length)
     return begin + front;
 }
 
-// madvise() succeeds also where the administrator switched them off.
-bool transparent_pages_enabled()
-{
-    std::ifstream file("/sys/kernel/mm/transparent_hugepage/enabled");
-    std::string line;
-    return std::getline(file, line) && (line.find("[never]") == std::string::npos);
-}
-
 } // namespace
 
 const char *to_string(Pages pages)
 {
     switch (pages) {
+    case Pages::giant:
+        return "1 GiB pages";
     case Pages::huge:
         return "2 MiB pages";
     case Pages::transparent:
@@ -133,6 +107,11 @@ const char *to_string(Pages pages)
 
 Region Region::map(size_t length, const RegionOptions &options)
 {
+    return map(length, options, RegionSystem::instance());
+}
+
+Region Region::map(size_t length, const RegionOptions &options, RegionSystem &system)
+{
     if ((length == 0) || (length > SIZE_MAX - region_unit)) {
         throw std::system_error(EINVAL, std::generic_category(),
                                 "mapping " + std::to_string(length) + " bytes");
@@ -140,35 +119,39 @@ Region Region::map(size_t length, const RegionOptions &options)
 
     Region region;
     region.m_length = (length + region_unit - 1) / region_unit * region_unit;
-    if (options.huge_pages) {
-        region.m_data  = map_huge(region.m_length, options, region.m_note);
-        region.m_pages = Pages::huge;
-        if (region.m_data != nullptr) {
-            return region;
+    for (const HugePages &kind : huge_pages) {
+        if (options.huge_pages && (region.m_length % kind.size == 0)) {
+            region.m_data  = map_huge(system, kind, region.m_length, options.numa_node,
+                                      region.m_note);
+            region.m_pages = kind.pages;
+            if (region.m_data != nullptr) {
+                return region;
+            }
         }
     }
 
+    // Huge pages are set aside, and counted elsewhere.
+    const std::string refused = system.refuse(region.m_length);
+    if (!refused.empty()) {
+        throw std::system_error(ENOMEM, std::generic_category(),
+                                "mapping " + std::to_string(region.m_length) +
+                                        " bytes: " + refused);
+    }
     region.m_pages = Pages::ordinary;
-    region.m_data  = map_aligned(region.m_length);
+    region.m_data  = map_aligned(system, region.m_length);
     if (region.m_data == nullptr) {
         throw std::system_error(errno, std::generic_category(),
                                 "mapping " + std::to_string(region.m_length) + " bytes");
     }
-    if (options.huge_pages) {
-        if (transparent_pages_enabled() &&
-            (madvise(region.m_data, region.m_length, MADV_HUGEPAGE) == 0)) {
-            region.m_pages = Pages::transparent;
-        } else {
-            append(region.m_note, "transparent huge pages are switched off");
-        }
-    } else {
-        madvise(region.m_data, region.m_length,
-                MADV_NOHUGEPAGE); // a wish: nothing depends on it
+    if (system.transparent_pages(region.m_data, region.m_length, options.huge_pages)) {
+        region.m_pages = Pages::transparent;
+    } else if (options.huge_pages) {
+        append(region.m_note, "transparent huge pages are switched off");
     }
 
-    bind(region.m_data, region.m_length, options.numa_node, region.m_note);
+    append(region.m_note, system.bind(region.m_data, region.m_length, options.numa_node));
     if (options.prefault) {
-        const int error = populate(region.m_data, region.m_length, false);
+        const int error = system.populate(region.m_data, region.m_length, false);
         if (error != 0) {
             throw std::system_error(error, std::generic_category(),
                                     "touching " + std::to_string(region.m_length) +

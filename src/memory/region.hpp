@@ -2,8 +2,8 @@
 //
 // One mapping of anonymous memory: what arenas are made of.
 //
-// Pages: 2 MiB huge pages when the system has enough free ones, else transparent huge
-// pages are asked for, else ordinary pages.
+// Pages: 1 GiB pages for whole multiples of them, and 2 MiB pages for all, when the system
+// has enough free ones; else transparent huge pages are asked for, else ordinary pages.
 // Placement: on a NUMA node when one is asked for (on others only when that one is full),
 // through hwloc, whose topology is loaded, once a process, only then: it costs
 // milliseconds. A machine that cannot do it gives memory from anywhere.
@@ -18,9 +18,12 @@
 
 namespace be::memory {
 
+class RegionSystem;
+
 inline constexpr size_t region_unit = size_t{2} << 20; // bytes: one x86-64 huge page
 
 enum class Pages {
+    giant,
     huge,
     transparent,
     ordinary
@@ -32,7 +35,7 @@ struct RegionOptions {
     static constexpr int thread_node = -2; // that of the calling thread
 
     int numa_node   = any_node; // or the OS index of one
-    bool huge_pages = true; // false: neither huge nor transparent huge pages
+    bool huge_pages = true; // false: ordinary pages only
     bool prefault   = false; // touch every page now, so that no fault comes later
 };
 
@@ -43,6 +46,8 @@ public:
     // `length` is rounded up to region_unit. Throws std::system_error that names the
     // length.
     static Region map(size_t length, const RegionOptions &options = {});
+    // From another system than this one, for tests.
+    static Region map(size_t length, const RegionOptions &options, RegionSystem &system);
 
     Region(Region &&other) noexcept;
     Region &operator=(Region &&other) noexcept;

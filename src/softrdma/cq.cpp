@@ -157,17 +157,28 @@ bool completion_queue::next_withheld()
         return false;
     }
     uint32_t head = m_shared.head.load(std::memory_order_relaxed);
-    lock_ring();
-    uint32_t tail = m_shared.tail;
-    m_shared.lock.unlock();
-    uint64_t now = now_ns();
-    m_withheld.note(head, tail, now + delay);
+    uint64_t now  = now_ns();
+    m_withheld.note(head, tail(), now + delay);
     uint64_t due = m_withheld.due(head);
     if (due <= now) {
         return false;
     }
     m_owner.faults.announce_completions_at(due);
     return true;
+}
+
+uint32_t completion_queue::tail()
+{
+    lock_ring();
+    uint32_t tail = m_shared.tail;
+    m_shared.lock.unlock();
+    return tail;
+}
+
+void completion_queue::release_withheld()
+{
+    std::lock_guard poll_lock(m_mutex);
+    m_withheld.release(tail());
 }
 
 bool completion_queue::next(completion &entry)

@@ -100,6 +100,10 @@ public:
     // Drops what is queued of that queue pair and gives its receives back.
     void purge(const queue_pair &qp);
 
+    // What is there can be polled, whatever a fault says: a queue pair of it has been put into the error state, and a
+    // device has written its completions by the end of that call.
+    void release_withheld();
+
     // For reclaiming what a dead process left: holds pollers off, lists the receives of a queue that have
     // their completion (with the lock of `shared()` held), and wakes the application if it has any, in case
     // that was what died.
@@ -182,6 +186,7 @@ private:
     }
     void attend();
     bool next_withheld();
+    uint32_t tail();
     void after_poll(bool any);
 
     process &m_owner;

@@ -269,8 +269,9 @@ outcome execute(queue_pair &qp, const ibv_send_wr &wr, bool counted)
 
     operation op{me,  qp,          wr,     local,
                  *to, place.index, target, me.reg.port(place.slot, place.device)};
+    // Sequentially consistent, see guard.h: a device that is being removed closes.
     uint32_t conditions = qp.port->condition.load(std::memory_order_relaxed) |
-                          op.remote_port.condition.load(std::memory_order_relaxed);
+                          op.remote_port.condition.load(std::memory_order_seq_cst);
     outcome hindered;
     if (((conditions & port_modelled) != 0) && !counted) [[unlikely]] {
         return outcome::travels();

@@ -4,6 +4,7 @@
 #include "clock.h"
 #include "context.h"
 #include "cq.h"
+#include "guard.h"
 #include "log.h"
 #include "process.h"
 #include "qp.h"
@@ -199,12 +200,21 @@ void fault_injector::remove_device(uint32_t device)
     if ((port.condition.fetch_or(port_removed) & port_removed) != 0) {
         return;
     }
-    raise_on(m_owner, device, IBV_EVENT_DEVICE_FATAL);
+    // No request can move a queue pair of it any more, so that here is where what is arriving comes to its end: nothing
+    // does after the event, and what has arrived can be polled.
+    quiesce(m_owner.reg, m_owner.reg.own_slot());
+    end(fault_kind::completion_delay, device);
+    for (const auto &cq : m_owner.cqs.snapshot()) {
+        if (device_context::from(cq->context)->device == device) {
+            cq->release_withheld();
+        }
+    }
     for (const auto &qp : m_owner.qps.snapshot()) {
         if (qp->device == device) {
             qp->fail_connected(false);
         }
     }
+    raise_on(m_owner, device, IBV_EVENT_DEVICE_FATAL);
 }
 
 void fault_injector::count_disturbances()

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // The live objects of one kind, by the index under which peers address them. Indices are handed out in
-// a cycle, so that a number is not reused soon after its object went away. 0 is no index.
+// a cycle, so that a number is not reused soon after its object went away. The cycle is no longer than that
+// takes: each index has its place in a table that is shared with peers, whose memory is taken at the first use
+// and never given back. 0 is no index.
 //
 // Thread rules: all from any thread; a pointer from at() lives as long as the caller keeps the object
 // from being destroyed (snapshot() does that by itself).
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -18,10 +21,14 @@ namespace softrdma {
 template<class T>
 class id_table {
 public:
+    // In indices. It doubles when more than half of them are in use.
+    static constexpr uint32_t shortest_cycle = 1024;
+
     // Indices from `first` up to and without `capacity`; the cycle starts at a place given by `seed`.
     id_table(uint32_t first, uint32_t capacity, uint64_t seed) :
         m_first(first),
-        m_next(first + static_cast<uint32_t>(seed % (capacity - first))),
+        m_start(static_cast<uint32_t>(seed % (capacity - first))),
+        m_cycle(std::min(shortest_cycle, capacity - first)),
         m_objects(capacity),
         m_fast(capacity)
     {
@@ -31,12 +38,16 @@ public:
     uint32_t reserve()
     {
         std::lock_guard lock(m_mutex);
-        uint32_t span = static_cast<uint32_t>(m_objects.size()) - m_first;
-        for (uint32_t i = 0; i < span; ++i) {
-            uint32_t index = m_next;
-            m_next         = (index + 1 == m_objects.size()) ? m_first : index + 1;
+        uint32_t all = static_cast<uint32_t>(m_objects.size()) - m_first;
+        if (2 * (m_used + 1) > m_cycle) {
+            m_cycle = std::min(all, 2 * m_cycle);
+        }
+        for (uint32_t i = 0; i < m_cycle; ++i) {
+            uint32_t index = m_first + (m_start + m_next) % all;
+            m_next         = (m_next + 1) % m_cycle;
             if (!m_objects[index].used) {
                 m_objects[index].used = true;
+                ++m_used;
                 return index;
             }
         }
@@ -63,6 +74,7 @@ public:
         std::lock_guard lock(m_mutex);
         m_fast[index].store(nullptr, std::memory_order_release);
         m_objects[index].object.reset();
+        m_used -= m_objects[index].used;
         m_objects[index].used = false;
     }
 
@@ -99,7 +111,10 @@ private:
 
     std::mutex m_mutex;
     const uint32_t m_first;
-    uint32_t m_next;
+    const uint32_t m_start; // of the cycle, behind m_first
+    uint32_t m_cycle; // indices in it
+    uint32_t m_next = 0; // place in it
+    uint32_t m_used = 0;
     std::vector<entry> m_objects;
     std::vector<std::atomic<T *>> m_fast;
 };

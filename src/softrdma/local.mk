@@ -63,6 +63,7 @@ src_softrdma_libsoftrdma_la_SOURCES = \
 	src/softrdma/keys.h \
 	src/softrdma/layout.h \
 	src/softrdma/log.cpp \
+	src/softrdma/locked_memory.h \
 	src/softrdma/log.h \
 	src/softrdma/mr.cpp \
 	src/softrdma/mr.h \

@@ -35,6 +35,20 @@ int check_access(unsigned access)
     return 0;
 }
 
+struct pages {
+    void *first;
+    size_t bytes;
+};
+
+pages pages_of(void *addr, size_t length)
+{
+    const auto page  = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+    const auto first = reinterpret_cast<uintptr_t>(addr) / page * page;
+    const auto last  = (reinterpret_cast<uintptr_t>(addr) + length + page - 1) / page *
+                      page;
+    return {reinterpret_cast<void *>(first), last - first};
+}
+
 // A device pins the pages, so it finds out when they are not there or may not be written. The same here,
 // and they are resident afterwards.
 int check_memory(void *addr, size_t length, unsigned access)
@@ -42,18 +56,12 @@ int check_memory(void *addr, size_t length, unsigned access)
     if (length == 0) {
         return 0;
     }
-    uintptr_t page  = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
-    uintptr_t first = reinterpret_cast<uintptr_t>(addr);
-    uintptr_t last  = first + length;
-    if (last < first) {
+    if (reinterpret_cast<uintptr_t>(addr) + length < length) {
         return EINVAL;
     }
-    first         = first / page * page;
-    last          = (last + page - 1) / page * page;
-    auto populate = [&](int advice) {
-        return (madvise(reinterpret_cast<void *>(first), last - first, advice) == 0) ?
-                       0 :
-                       errno;
+    const pages range = pages_of(addr, length);
+    auto populate     = [&](int advice) {
+        return (madvise(range.first, range.bytes, advice) == 0) ? 0 : errno;
     };
     bool writes = (access & IBV_ACCESS_LOCAL_WRITE) != 0;
     int failure = populate(writes ? MADV_POPULATE_WRITE : MADV_POPULATE_READ);
@@ -64,6 +72,11 @@ int check_memory(void *addr, size_t length, unsigned access)
     // way; or memory that may only be read.
     bool read_only = writes && (failure == EINVAL) && (populate(MADV_POPULATE_READ) == 0);
     return read_only ? EFAULT : 0;
+}
+
+size_t limit_of(const process &owner)
+{
+    return size_t{owner.config.locked} << 20;
 }
 
 } // namespace
@@ -85,8 +98,13 @@ std::shared_ptr<region> region::create(process &owner, ibv_pd *pd, void *addr,
         errno = failure;
         return nullptr;
     }
+    if (!owner.locked.take(pages_of(addr, length).bytes, limit_of(owner))) {
+        errno = ENOMEM;
+        return nullptr;
+    }
     uint32_t index = owner.mrs.reserve();
     if (index == 0) {
+        owner.locked.give(pages_of(addr, length).bytes);
         errno = ENOMEM;
         return nullptr;
     }
@@ -145,6 +163,11 @@ int region::change(memory_region &name, int flags, ibv_pd *pd, void *addr, size_
                                 static_cast<unsigned>(access) :
                                 shared.access;
     int failure       = check_change(flags, pd, addr, length, rights);
+    const bool move   = (flags & IBV_REREG_MR_CHANGE_TRANSLATION) != 0;
+    if ((failure == 0) && move &&
+        !m_owner.locked.take(pages_of(addr, length).bytes, limit_of(m_owner))) {
+        failure = ENOMEM;
+    }
     if (failure != 0) {
         errno = failure;
         return IBV_REREG_MR_ERR_INPUT;
@@ -153,7 +176,8 @@ int region::change(memory_region &name, int flags, ibv_pd *pd, void *addr, size_
     shared.key.store(0, std::memory_order_seq_cst);
     m_owner.seg.base()->memory_epoch.fetch_add(1, std::memory_order_seq_cst);
     quiesce(m_owner.reg, m_owner.reg.own_slot());
-    if ((flags & IBV_REREG_MR_CHANGE_TRANSLATION) != 0) {
+    if (move) {
+        m_owner.locked.give(pages_of(m_addr, m_length).bytes);
         m_addr        = addr;
         m_length      = length;
         shared.addr   = reinterpret_cast<uint64_t>(addr);
@@ -185,6 +209,7 @@ int region::close()
     m_owner.seg.base()->memory_epoch.fetch_add(1, std::memory_order_seq_cst);
     quiesce(m_owner.reg, m_owner.reg.own_slot());
     m_key = 0;
+    m_owner.locked.give(pages_of(m_addr, m_length).bytes);
     m_domain.leave();
     m_owner.mrs.erase(m_index);
     return 0;

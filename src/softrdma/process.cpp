@@ -46,6 +46,7 @@ bool may_be_reached(std::string &error)
 } // namespace
 
 std::atomic<process *> process::s_instance{nullptr};
+std::atomic<process *> process::s_starting{nullptr};
 
 process::process(const settings &config_, uint64_t seed) :
     config(config_),
@@ -81,7 +82,10 @@ process *process::create()
     clock_gettime(CLOCK_MONOTONIC, &now);
     process *fresh = new process(config, uint64_t(now.tv_nsec) ^ uint64_t(getpid()));
     std::string error;
-    if (!fresh->start(error)) {
+    s_starting.store(fresh, std::memory_order_release);
+    const bool started = fresh->start(error);
+    s_starting.store(nullptr, std::memory_order_release);
+    if (!started) {
         log_line(log_level::error, "the software device is not available: %s",
                  error.c_str());
         fresh->reg.release();

@@ -12,6 +12,7 @@
 #include "fabric.h"
 #include "faults.h"
 #include "id_table.h"
+#include "locked_memory.h"
 #include "mw.h"
 #include "pd.h"
 #include "peer.h"
@@ -42,6 +43,14 @@ public:
     static process *get()
     {
         return s_instance.load(std::memory_order_acquire);
+    }
+
+    // The same, or the one that is being created: it takes locks already.
+    static process *attached()
+    {
+        process *instance = get();
+        return (instance != nullptr) ? instance :
+                                       s_starting.load(std::memory_order_acquire);
     }
 
     owner_token token() const
@@ -89,6 +98,7 @@ public:
     id_table<device_context> contexts;
     domain_table domains;
     std::atomic<uint64_t> next_channel{1};
+    locked_memory locked;
 
 private:
     process(const settings &config, uint64_t seed);
@@ -100,6 +110,7 @@ private:
     static void at_exit();
 
     static std::atomic<process *> s_instance;
+    static std::atomic<process *> s_starting;
 
     owner_token m_token = 0;
     peer *m_self        = nullptr;

@@ -66,6 +66,11 @@ int queue_pair::modify(const ibv_qp_attr &attr, int mask)
         return 0;
     }
     if (to == IBV_QPS_ERR) {
+        set_state(IBV_QPS_ERR);
+        // Whoever asked may rely on it that nothing more arrives; what is arriving has until the end of this call.
+        quiesce(owner.reg, owner.reg.own_slot());
+        completion_queue::from(qp_base.send_cq)->release_withheld();
+        completion_queue::from(qp_base.recv_cq)->release_withheld();
         enter_error();
         return 0;
     }

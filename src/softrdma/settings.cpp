@@ -123,6 +123,7 @@ settings settings::from_environment()
     read_choice<bool>("SOFTRDMA_CMA", {{"auto", true}, {"off", false}}, result.cma);
     read_number("SOFTRDMA_YIELD", 0, 1000000, result.yield);
     read_number("SOFTRDMA_EAGER", 0, limits::bounce_bytes, result.eager);
+    read_number("SOFTRDMA_LOCKED", 0, 1u << 20, result.locked);
     read_domain("SOFTRDMA_DOMAIN", result.domain);
     read_faults("SOFTRDMA_FAULT", result.faults);
     read_fabric("SOFTRDMA_FABRIC", result.fabric);

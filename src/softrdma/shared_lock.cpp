@@ -49,8 +49,9 @@ bool shared_lock::lock_slow(owner_token me)
         if (now < next_look) {
             continue;
         }
-        next_look = now + patience_ns;
-        if ((owner != me) && !process::get()->reg.alive(owner) &&
+        next_look     = now + patience_ns;
+        process *here = process::attached();
+        if ((owner != me) && (here != nullptr) && !here->reg.alive(owner) &&
             m_owner.compare_exchange_strong(owner, me, std::memory_order_acquire)) {
             SOFTRDMA_LOG(debug, "took a lock over from a dead process");
             return true;

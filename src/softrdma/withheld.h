@@ -26,6 +26,12 @@ public:
         return true;
     }
 
+    // Entries before `tail` may be polled from now on, and are known.
+    void release(uint32_t tail)
+    {
+        m_batches.assign(1, {tail, 0});
+    }
+
     // When the entry at `head` may be polled; 0 for one that was never noted.
     uint64_t due(uint32_t head)
     {

@@ -2,12 +2,13 @@
 /*
  * be_perf: how fast services are over the transport, and beside another one.
  *
- * Exit status: 0 measured; 1 operations failed, or content was wrong; 2 bad usage; 3 it
+ * Exit status: 0 measured; 1 operations failed, content was wrong, or a soak grew; 2 bad usage; 3 it
  * could not be measured.
  */
 #include "tools/perf/measure.hpp"
 #include "tools/perf/report.hpp"
 #include "tools/perf/roles.hpp"
+#include "tools/perf/sizes.hpp"
 
 #include "be_config.h"
 
@@ -46,13 +47,14 @@ void define(CLI::App &app, Arguments &arguments)
                "workload", options.workload,
                "fetch: pull batches of parameters; push: many workers push to one "
                "server; incast: large messages to one server; rpc: small calls; mixed: "
-               "small calls beside large messages")
-            ->check(CLI::IsMember({"fetch", "push", "incast", "rpc", "mixed"}));
+               "small calls beside large messages; soak: all of that for as long as "
+               "--duration "
+               "says, where no process may grow")
+            ->check(CLI::IsMember({"fetch", "push", "incast", "rpc", "mixed", "soak"}));
     app.add_option("--baseline", options.baseline,
                    "measure this UCX transport too, in turns, and print ratios: tcp");
-    app.add_option("--pairs,--runs", options.pairs, "runs of each transport")
-            ->check(CLI::Range(1, 1000))
-            ->capture_default_str();
+    app.add_option("--pairs,--runs", options.pairs, "runs of each transport (5, soak 1)")
+            ->check(CLI::Range(1, 1000));
     app.add_option("-d,--duration", options.seconds, "seconds of a run")
             ->check(CLI::Range(0.01, 86400.0))
             ->capture_default_str();
@@ -60,7 +62,7 @@ void define(CLI::App &app, Arguments &arguments)
             ->check(CLI::Range(0.0, 3600.0))
             ->capture_default_str();
     app.add_option("-c,--clients", options.clients,
-                   "client processes (push and incast 15, mixed 3, else 1)")
+                   "client processes (push and incast 15, mixed 3, soak 2, else 1)")
             ->check(CLI::Range(1, 1000));
     app.add_option("-k,--keys", options.keys, "keys of a batch")
             ->check(CLI::Range(1, 1000000))
@@ -71,7 +73,7 @@ void define(CLI::App &app, Arguments &arguments)
     app.add_option(
             "-s,--sizes", options.sizes,
             "bytes of values or bodies: SIZE, uniform:LOW-HIGH, lognormal:LOW-HIGH, "
-            "zipf:LOW-HIGH, trace:FILE (fetch and push lognormal:256-64k, rpc 64, "
+            "zipf:LOW-HIGH, trace:FILE (fetch, push and soak lognormal:256-64k, rpc 64, "
             "else 1m)");
     app.add_option(
                "-r,--rate", options.rate,
@@ -87,6 +89,9 @@ void define(CLI::App &app, Arguments &arguments)
     app.add_option("--seed", options.seed, "of sizes and keys")->capture_default_str();
     app.add_option("--address", options.address, "where the server listens")
             ->capture_default_str();
+    app.add_option("--max-growth", options.growth,
+                   "soak: resident memory that a process may gain after the warm-up")
+            ->capture_default_str();
     app.add_flag("!--no-verify", options.verify, "do not look at the content");
     app.add_option("--format", arguments.format, "table, csv or json")
             ->check(CLI::IsMember({"table", "csv", "json"}))
@@ -99,6 +104,27 @@ void define(CLI::App &app, Arguments &arguments)
     app.add_option("--number", arguments.number)->group("");
     app.add_option("--server", arguments.server)->group("");
     app.set_version_flag("--version", "be_perf " PACKAGE_VERSION);
+}
+
+// Says so.
+bool grown(const PerfOptions &options, const Run &run)
+{
+    constexpr uint64_t descriptors_allowed = 16;
+
+    if (options.workload != "soak") {
+        return false;
+    }
+    const uint64_t allowed = parse_size(options.growth);
+    const bool too_much    = (run.total.memory_growth > allowed) ||
+                          (run.total.descriptor_growth > descriptors_allowed);
+    std::cerr << "be_perf: " << run.transport << ": a process gained up to "
+              << run.total.memory_growth << " bytes and " << run.total.descriptor_growth
+              << " descriptors"
+              << (too_much ? ": expected at most " + std::to_string(allowed) + " and " +
+                                     std::to_string(descriptors_allowed) :
+                             "")
+              << "\n";
+    return too_much;
 }
 
 int measure_and_report(Arguments &arguments)
@@ -129,6 +155,9 @@ int measure_and_report(Arguments &arguments)
                       << " operations failed " << run.total.problem << "\n";
             status = exit_wrong;
         }
+        if (grown(arguments.options, run)) {
+            status = exit_wrong;
+        }
     }
     return status;
 }
@@ -156,7 +185,8 @@ int main(int argc, char **argv)
                     arguments.number, arguments.server);
         }
         if (arguments.options.workload.empty()) {
-            throw CLI::RequiredError("workload (fetch, push, incast, rpc or mixed)");
+            throw CLI::RequiredError(
+                    "workload (fetch, push, incast, rpc, mixed or soak)");
         }
         arguments.options.complete();
         return measure_and_report(arguments);

@@ -3,19 +3,20 @@
  * be_run: runs a command with the transport be loaded into its UCX.
  *
  * Finds the UCX that the command will use and this package's modules, sets the
- * variables that this release of UCX and Open MPI need, and becomes the command.
+ * variables that this release of UCX and Open MPI need, and becomes the command, or
+ * waits for it (--stats).
  * Exit status: the command's; 127 not found, 126 cannot be run, 125 be_run's own.
  */
+#include "tools/run/execute.hpp"
 #include "tools/run/modules.hpp"
 #include "tools/run/plan.hpp"
+#include "tools/run/report_stats.hpp"
 
 #include "be_config.h"
 
 #include <unistd.h>
 
-#include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <iostream>
 #include <string_view>
 
@@ -28,8 +29,6 @@ using namespace be::tools;
 namespace fs = std::filesystem;
 
 constexpr int exit_own_failure = 125; // as of env(1) and timeout(1)
-constexpr int exit_cannot_run  = 126;
-constexpr int exit_not_found   = 127;
 
 Environment current_environment()
 {
@@ -91,25 +90,6 @@ void describe(const UcxLibrary &ucx, const fs::path &modules, const Plan &plan)
     std::cerr << std::endl;
 }
 
-[[noreturn]] void execute(const Plan &plan)
-{
-    std::vector<char *> argv;
-
-    for (const auto &[name, value] : plan.variables) {
-        setenv(name.c_str(), value.c_str(), 1);
-    }
-    for (const std::string &word : plan.command) {
-        argv.push_back(const_cast<char *>(word.c_str()));
-    }
-    argv.push_back(nullptr);
-
-    execvp(argv[0], argv.data());
-    const int error = errno;
-    std::cerr << fmt::format("be_run: cannot run '{}': {}\n", argv[0],
-                             std::strerror(error));
-    std::exit((error == ENOENT) ? exit_not_found : exit_cannot_run);
-}
-
 class HelpFormatter : public CLI::Formatter {
 public:
     std::string make_usage(const CLI::App *, std::string) const override
@@ -118,7 +98,9 @@ public:
     }
 };
 
-void run(const std::string &device, bool verbose, std::vector<std::string> command)
+// Returns only with --stats: the exit status.
+int run(const std::string &device, bool verbose, bool stats,
+        std::vector<std::string> command)
 {
     const UcxLibrary ucx    = find_ucx_library();
     const bool need_preload = ucx.version < plugin_path_since;
@@ -138,6 +120,9 @@ void run(const std::string &device, bool verbose, std::vector<std::string> comma
     if (verbose) {
         describe(ucx, modules, plan);
     }
+    if (stats) {
+        return run_and_report(plan);
+    }
     execute(plan);
 }
 
@@ -151,11 +136,15 @@ int main(int argc, char **argv)
                  "ranks."};
     std::string device;
     bool verbose = false;
+    bool stats   = false;
 
     app.formatter(std::make_shared<HelpFormatter>());
     app.add_option("-d,--device", device,
                    "use only this device, port or network interface (see be_info)");
     app.add_flag("-v,--verbose", verbose, "say what was found and what is set");
+    app.add_flag("-s,--stats", stats,
+                 "after the command, print what its processes on this machine have "
+                 "counted (stderr)");
     app.set_version_flag("--version", "be_run " PACKAGE_VERSION);
     app.prefix_command();
 
@@ -179,7 +168,7 @@ int main(int argc, char **argv)
     }
 
     try {
-        run(device, verbose, std::move(command));
+        return run(device, verbose, stats, std::move(command));
     } catch (const std::exception &error) {
         std::cerr << "be_run: " << error.what() << "\n";
     }

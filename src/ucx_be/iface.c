@@ -3,6 +3,8 @@
 #include "md.h"
 #include "op.h"
 
+#include <strings.h>
+
 /* Largest alignment of received payloads that can be asked for, bytes. */
 enum {
     AM_ALIGNMENT_MAX = 4096
@@ -52,6 +54,18 @@ set_alignment(const uct_iface_params_t *params, be_fabric_config_t *config)
     }
 
     return UCS_OK;
+}
+
+static be_stats_t *open_stats(uct_be_iface_t *iface, const char *where, const char *serve)
+{
+    char device[sizeof(iface->port.device) + 8];
+
+    snprintf(device, sizeof(device), "%s:%u", iface->port.device, iface->port.port);
+    return be_stats_open(iface->fabric, device,
+                         !strcasecmp(where, "no")   ? NULL :
+                         !strcasecmp(where, "auto") ? "" :
+                                                      where,
+                         serve);
 }
 
 UCS_CLASS_INIT_FUNC(uct_be_iface_t, uct_md_h uct_md, uct_worker_h worker,
@@ -124,6 +138,7 @@ UCS_CLASS_INIT_FUNC(uct_be_iface_t, uct_md_h uct_md, uct_worker_h worker,
 
     be_fabric_query(self->fabric, &self->attr);
     ucs_assert_always(self->attr.max_iov <= BE_MAX_SGE);
+    self->stats = open_stats(self, config->stats, config->metrics);
     return UCS_OK;
 
 err_ops:
@@ -138,6 +153,9 @@ static UCS_CLASS_CLEANUP_FUNC(uct_be_iface_t)
     if (!ucs_list_is_empty(&self->eps)) {
         ucs_warn("be: interface %p is closed with %lu endpoints", self,
                  ucs_list_length(&self->eps));
+    }
+    if (self->stats != NULL) {
+        be_stats_close(self->stats);
     }
     be_fabric_destroy(self->fabric);
     uct_be_ops_cleanup(self);

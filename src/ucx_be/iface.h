@@ -19,6 +19,7 @@ typedef struct uct_be_ep uct_be_ep_t;
 typedef struct uct_be_iface {
     uct_base_iface_t super;
     be_fabric_t *fabric;
+    be_stats_t *stats; /* NULL: there is no file of statistics */
     be_fabric_attr_t attr;
     be_port_info_t port;
     size_t rx_headroom; /* bytes of the user in front of a payload */

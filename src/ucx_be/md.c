@@ -4,6 +4,16 @@
 #include "rkey.h"
 #include "status.h"
 
+#include <sys/mman.h>
+
+#include <errno.h>
+
+/* Kernel 5.14; not in every C library's headers. */
+#ifndef MADV_POPULATE_READ
+#define MADV_POPULATE_READ  22
+#define MADV_POPULATE_WRITE 23
+#endif
+
 /* Cost of a registration when it is not cached: what UCX assumes for verbs devices, seconds and
  * seconds per byte. */
 #define REG_OVERHEAD 16e-6
@@ -18,8 +28,9 @@ static ucs_status_t uct_be_md_query(uct_md_h uct_md, uct_be_md_attr_t *attr)
                                          ucs_linear_func_make(REG_OVERHEAD, REG_GROWTH);
 
     uct_be_md_attr_fill(attr,
-                        UCT_MD_FLAG_REG | UCT_MD_FLAG_ALLOC | UCT_MD_FLAG_NEED_MEMH |
-                                UCT_MD_FLAG_NEED_RKEY | UCT_BE_MD_FLAG_INVALIDATE,
+                        UCT_MD_FLAG_REG | UCT_MD_FLAG_ALLOC | UCT_MD_FLAG_ADVISE |
+                                UCT_MD_FLAG_NEED_MEMH | UCT_MD_FLAG_NEED_RKEY |
+                                UCT_BE_MD_FLAG_INVALIDATE,
                         reg_cost, UCT_BE_RKEY_PACKED_SIZE);
     return UCS_OK;
 }
@@ -154,6 +165,38 @@ uct_be_md_mkey_pack(uct_md_h uct_md, uct_mem_h uct_memh,
     return UCS_OK;
 }
 
+/* Memory that is registered is there, as a rule: devices pin it. But the software device cannot keep the
+ * system from swapping it out, or the application from throwing pages away. (Memory registered on demand,
+ * which this transport does not do, would be prefetched here with ibv_advise_mr.) */
+static ucs_status_t uct_be_md_mem_advise(uct_md_h uct_md, uct_mem_h uct_memh,
+                                         void *address, size_t length, unsigned advice)
+{
+    const uct_be_mem_t *memh = uct_memh;
+    const uintptr_t first    = (uintptr_t)memh->mem.address;
+    const uintptr_t begin    = (uintptr_t)address;
+    const uintptr_t page     = ucs_align_down_pow2(begin, ucs_get_page_size());
+
+    if (begin < first || length > memh->mem.length ||
+        begin - first > memh->mem.length - length) {
+        ucs_error("be: advice for %zu bytes at %p, of which not all are in the %zu "
+                  "registered ones at %p",
+                  length, address, memh->mem.length, memh->mem.address);
+        return UCS_ERR_INVALID_PARAM;
+    }
+
+    /* Kernels before 5.14 do not know it: advice may be ignored. */
+    if (advice == UCT_MADV_WILLNEED &&
+        madvise((void *)page, begin + length - page,
+                (memh->access & BE_ACCESS_LOCAL) ? MADV_POPULATE_WRITE :
+                                                   MADV_POPULATE_READ) != 0 &&
+        errno != EINVAL) {
+        ucs_error("be: %zu bytes at %p cannot be brought into memory: %m", length,
+                  address);
+        return UCS_ERR_NO_MEMORY;
+    }
+    return UCS_OK;
+}
+
 ucs_status_t uct_be_md_query_ports(uct_md_h uct_md,
                                    uct_tl_device_resource_t **resources_p,
                                    unsigned *num_resources_p)
@@ -230,8 +273,10 @@ static uct_md_ops_t uct_be_md_ops = {
         .mem_reg    = uct_be_md_mem_reg,
         .mem_dereg  = uct_be_md_mem_dereg,
         .mkey_pack  = uct_be_md_mkey_pack,
-        .mem_advise = (uct_md_mem_advise_func_t)ucs_empty_function_return_unsupported,
-        .mem_query  = (uct_md_mem_query_func_t)ucs_empty_function_return_unsupported,
+        .mem_advise = uct_be_md_mem_advise,
+        /* UCP asks these of domains that tell kinds of memory apart (detect_mem_types): ones of GPUs.
+         * With device memory come both. */
+        .mem_query = (uct_md_mem_query_func_t)ucs_empty_function_return_unsupported,
         .detect_memory_type = (uct_md_detect_memory_type_func_t)
                 ucs_empty_function_return_unsupported,
         UCT_BE_MD_OPS_OF_RELEASE};

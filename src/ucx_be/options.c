@@ -23,6 +23,10 @@ static const char *uct_be_byte_credit_names[] = {[UCT_BE_BYTE_CREDIT_AUTO] = "au
                                                  [UCT_BE_BYTE_CREDIT_NO]   = "no",
                                                  [UCT_BE_BYTE_CREDIT_LAST] = NULL};
 
+static const char *uct_be_fallback_names[] = {[BE_FALLBACK_NONE]    = "none",
+                                              [BE_FALLBACK_TCP]     = "tcp",
+                                              [BE_FALLBACK_TCP + 1] = NULL};
+
 static const char *uct_be_mux_names[] = {[BE_MUX_IFACE]       = "iface",
                                          [BE_MUX_PROCESS]     = "process",
                                          [BE_MUX_PROCESS + 1] = NULL};
@@ -163,6 +167,25 @@ ucs_config_field_t uct_be_iface_config_table[] = {
          "0 to 6.",
          ucs_offsetof(uct_be_iface_config_t, retry_count), UCS_CONFIG_TYPE_ULUNITS},
 
+        {"RECOVERY", "y",
+         "Replace queue pairs that fail while both processes live, and send again what "
+         "did\n"
+         "not arrive; n: an endpoint fails with its queue pairs.",
+         ucs_offsetof(uct_be_iface_config_t, recovery), UCS_CONFIG_TYPE_BOOL},
+
+        {"MAX_RECOVERIES", "auto",
+         "Number of peers whose queue pairs are replaced at the same time, 1 to 65536; "
+         "others\n"
+         "wait for their turn. auto is 64.",
+         ucs_offsetof(uct_be_iface_config_t, max_recoveries), UCS_CONFIG_TYPE_ULUNITS},
+
+        {"FALLBACK", "none",
+         "What data goes over while there is no RDMA between two processes:\n"
+         "none - it waits for RDMA, up to PEER_TIMEOUT,\n"
+         "tcp  - the connection that supervises the peer, if both ends say so.",
+         ucs_offsetof(uct_be_iface_config_t, fallback),
+         UCS_CONFIG_TYPE_ENUM(uct_be_fallback_names)},
+
         {"TRAFFIC_CLASS", "auto",
          "RoCE: type-of-service byte of the packets (DSCP in its upper six bits), 0 to "
          "255.",
@@ -189,5 +212,18 @@ ucs_config_field_t uct_be_iface_config_table[] = {
          "given.",
          ucs_offsetof(uct_be_iface_config_t, connect_timeout),
          UCS_CONFIG_TYPE_TIME_UNITS},
+
+        {"STATS", "auto",
+         "Where be_info and be_run find a process's counters:\n"
+         "  auto - $XDG_RUNTIME_DIR/byteexpress or /tmp/byteexpress-UID, while it runs\n"
+         "  no   - nowhere\n"
+         "  else - a folder that exists; they stay there",
+         ucs_offsetof(uct_be_iface_config_t, stats), UCS_CONFIG_TYPE_STRING},
+
+        {"METRICS", "",
+         "Where the process serves its metrics over HTTP, for Prometheus: ADDRESS:PORT,\n"
+         "or ADDRESS:PORT+ for the first free port of 64, or ADDRESS:FIRST-LAST for the\n"
+         "first free one of these. Empty: nowhere.",
+         ucs_offsetof(uct_be_iface_config_t, metrics), UCS_CONFIG_TYPE_STRING},
 
         {.name = NULL}};

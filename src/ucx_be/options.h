@@ -60,6 +60,11 @@ typedef struct uct_be_iface_config {
     unsigned long gid_index;
     ucs_time_t peer_timeout;
     ucs_time_t connect_timeout;
+    int recovery;
+    unsigned long max_recoveries;
+    unsigned fallback; /* be_fallback_t */
+    char *stats; /* "auto", "no" or a folder */
+    char *metrics; /* where to serve them; "": nowhere */
 } uct_be_iface_config_t;
 
 extern ucs_config_field_t uct_be_md_config_table[];

@@ -157,20 +157,22 @@ ucs_status_t uct_be_options_to_engine(const uct_be_iface_config_t *config,
     unsigned long byte_budget, link_rate = 0;
     unsigned long retry_count, traffic_class, service_level;
     unsigned long gid_index = ULONG_MAX;
+    unsigned long max_recoveries;
     ucs_status_t status;
 
     be_fabric_config_defaults(port, engine);
-    segment_size  = engine->segment_size;
-    rx_queue      = engine->rx_capacity;
-    tx_queue      = engine->tx_queue;
-    window        = engine->window;
-    chunk         = engine->chunk;
-    byte_budget   = 0;
-    max_inline    = engine->max_inline;
-    retry_count   = engine->retry_count;
-    traffic_class = engine->traffic_class;
-    service_level = engine->service_level;
-    rx_max        = engine->rx_max;
+    segment_size   = engine->segment_size;
+    rx_queue       = engine->rx_capacity;
+    tx_queue       = engine->tx_queue;
+    window         = engine->window;
+    chunk          = engine->chunk;
+    byte_budget    = 0;
+    max_inline     = engine->max_inline;
+    retry_count    = engine->retry_count;
+    traffic_class  = engine->traffic_class;
+    service_level  = engine->service_level;
+    max_recoveries = engine->max_recoveries;
+    rx_max         = engine->rx_max;
     if (config->rx_queue_len != UCS_ULUNITS_AUTO) {
         /* As the engine's defaults are to each other. */
         rx_max = ucs_min(RX_MAX_PER_RX_QUEUE * config->rx_queue_len, RX_MAX);
@@ -197,6 +199,8 @@ ucs_status_t uct_be_options_to_engine(const uct_be_iface_config_t *config,
                  &max_inline},
                 {"RETRY_COUNT", config->retry_count, 0, 6, "auto or 0 to 6",
                  &retry_count},
+                {"MAX_RECOVERIES", config->max_recoveries, 1, 65536, "auto or 1 to 65536",
+                 &max_recoveries},
                 {"TRAFFIC_CLASS", config->traffic_class, 0, 255, "auto or 0 to 255",
                  &traffic_class},
                 {"SL", config->service_level, 0, 15, "auto or 0 to 15", &service_level},
@@ -232,18 +236,21 @@ ucs_status_t uct_be_options_to_engine(const uct_be_iface_config_t *config,
         byte_budget = be_default_byte_budget(engine->link_rate);
     }
 
-    engine->mux           = config->mux;
-    engine->byte_budget   = byte_budget;
-    engine->segment_size  = segment_size;
-    engine->rx_capacity   = rx_queue;
-    engine->rx_max        = rx_max;
-    engine->tx_queue      = tx_queue;
-    engine->window        = window;
-    engine->chunk         = chunk;
-    engine->max_inline    = max_inline;
-    engine->retry_count   = retry_count;
-    engine->traffic_class = traffic_class;
-    engine->service_level = service_level;
+    engine->mux            = config->mux;
+    engine->byte_budget    = byte_budget;
+    engine->segment_size   = segment_size;
+    engine->rx_capacity    = rx_queue;
+    engine->rx_max         = rx_max;
+    engine->tx_queue       = tx_queue;
+    engine->window         = window;
+    engine->chunk          = chunk;
+    engine->max_inline     = max_inline;
+    engine->recovery       = config->recovery;
+    engine->max_recoveries = (unsigned)max_recoveries;
+    engine->fallback       = config->fallback;
+    engine->retry_count    = retry_count;
+    engine->traffic_class  = traffic_class;
+    engine->service_level  = service_level;
     if (config->path_mtu != 0) {
         engine->path_mtu = config->path_mtu;
     }

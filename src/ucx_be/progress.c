@@ -6,6 +6,11 @@
 
 #include <stdlib.h>
 
+/* Whether somebody asks for statistics. */
+enum {
+    rounds_per_look = 256
+};
+
 /* Nobody asked to be told of failures, so somebody would wait for ever: one line, and the end. Not UCX's
  * fatal error, whose backtrace says nothing about a process that died elsewhere. */
 UCS_F_NOINLINE static void give_up(const char *what)
@@ -57,7 +62,9 @@ unsigned uct_be_iface_progress(uct_iface_h tl_iface)
     uct_be_iface_t *iface = ucs_derived_of(tl_iface, uct_be_iface_t);
     unsigned count;
 
-    ++iface->round;
+    if (ucs_unlikely((++iface->round % rounds_per_look) == 0) && (iface->stats != NULL)) {
+        be_stats_poll(iface->stats);
+    }
     count = be_fabric_progress(iface->fabric);
     if (ucs_unlikely(!ucs_list_is_empty(&iface->failed_eps))) {
         count += report_failures(iface);
@@ -82,5 +89,8 @@ ucs_status_t uct_be_iface_event_arm(uct_iface_h tl_iface, unsigned events)
         return UCS_ERR_BUSY;
     }
 
+    if (iface->stats != NULL) {
+        be_stats_rest(iface->stats);
+    }
     return uct_be_status(be_fabric_arm(iface->fabric));
 }

@@ -17,13 +17,12 @@ typedef struct {
     ucs_string_buffer_t *text;
 } show_metric_t;
 
-static void show_metric(void *arg, const char *name, const char *unit, const char *help,
-                        uint64_t value)
+static void show_metric(void *arg, const be_metric_t *metric)
 {
     show_metric_t *show = arg;
 
     if (show->countdown-- == 0) {
-        ucs_string_buffer_appendf(show->text, "%" PRIu64 "\n", value);
+        ucs_string_buffer_appendf(show->text, "%" PRIu64 "\n", metric->value);
     }
 }
 
@@ -59,12 +58,24 @@ read_peer_name(void *object, ucs_string_buffer_t *text, void *arg_ptr, uint64_t 
 }
 
 static void
-add_file(void *arg, const char *name, const char *unit, const char *help, uint64_t value)
+read_peer_path(void *object, ucs_string_buffer_t *text, void *arg_ptr, uint64_t arg)
+{
+    uct_be_ep_t *ep       = arg_ptr;
+    uct_be_iface_t *iface = uct_be_ep_iface(ep);
+    char lines[1024];
+
+    UCS_ASYNC_BLOCK(iface->super.worker->async);
+    be_peer_path(ep->peer, lines, sizeof(lines));
+    UCS_ASYNC_UNBLOCK(iface->super.worker->async);
+    ucs_string_buffer_appendf(text, "%s", lines);
+}
+
+static void add_file(void *arg, const be_metric_t *metric)
 {
     add_files_t *add = arg;
 
     ucs_vfs_obj_add_ro_file(add->object, add->read, add->object, add->index++, "%s",
-                            name);
+                            metric->name);
 }
 
 void uct_be_ep_vfs_populate(uct_be_ep_t *ep)
@@ -74,6 +85,7 @@ void uct_be_ep_vfs_populate(uct_be_ep_t *ep)
 
     ucs_vfs_obj_add_dir(iface, ep, "ep/%p", ep);
     ucs_vfs_obj_add_ro_file(ep, read_peer_name, ep, 0, "peer");
+    ucs_vfs_obj_add_ro_file(ep, read_peer_path, ep, 0, "path");
     be_peer_metrics(ep->peer, add_file, &add);
 }
 

@@ -82,6 +82,25 @@ AsyncEvent::Subject subject_of(ibv_event_type type)
     }
 }
 
+AsyncEvent::Kind kind_of(ibv_event_type type)
+{
+    switch (type) {
+    case IBV_EVENT_QP_FATAL:
+    case IBV_EVENT_QP_REQ_ERR:
+    case IBV_EVENT_QP_ACCESS_ERR:
+    case IBV_EVENT_QP_LAST_WQE_REACHED: // all that one with shared receives says, having no receives to flush
+        return AsyncEvent::Kind::queue_pair_failed;
+    case IBV_EVENT_PORT_ERR:
+        return AsyncEvent::Kind::port_down;
+    case IBV_EVENT_PORT_ACTIVE:
+        return AsyncEvent::Kind::port_up;
+    case IBV_EVENT_DEVICE_FATAL:
+        return AsyncEvent::Kind::device_failed;
+    default:
+        return AsyncEvent::Kind::other;
+    }
+}
+
 } // namespace
 
 Context::Context(const Table &table, const std::string &device) :
@@ -127,6 +146,7 @@ std::optional<AsyncEvent> AsyncEvents::next() noexcept
 
     AsyncEvent result = {};
     result.type       = event.event_type;
+    result.kind       = kind_of(event.event_type);
     result.subject    = subject_of(event.event_type);
     result.text       = to_string(event.event_type);
     switch (result.subject) {
@@ -135,6 +155,7 @@ std::optional<AsyncEvent> AsyncEvents::next() noexcept
         break;
     case AsyncEvent::Subject::queue_pair:
         result.object = event.element.qp;
+        result.qpn    = event.element.qp->qp_num;
         break;
     case AsyncEvent::Subject::shared_receive_queue:
         result.object = event.element.srq;

@@ -60,15 +60,27 @@ struct AsyncEvent {
         shared_receive_queue
     };
 
+    // What it means to who uses the device.
+    enum class Kind {
+        queue_pair_failed, // in the error state: `qpn`
+        port_down, // `port`
+        port_up, // `port`
+        device_failed, // nothing on it works any more
+        other
+    };
+
     ibv_event_type type;
+    Kind kind;
     Subject subject;
     uint8_t port; // Subject::port
+    uint32_t qpn; // Subject::queue_pair
     const void *object; // ibv_qp *, ibv_cq * or ibv_srq *: to compare, not to use
     const char *text; // `type` in words
 };
 
 // Reads a context's events without waiting. One reader a context; the context outlives
-// it.
+// it. Threads: one at a time, any; what destroys the objects that the events are about
+// need not be that one, since no event is left unacknowledged.
 class AsyncEvents {
 public:
     // Makes the context's event descriptor non-blocking. Throws Error.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "verbs/error.hpp"
 
-#include <sys/resource.h>
+#include "verbs/lockable.hpp"
 
 #include <cerrno>
 
@@ -40,16 +40,16 @@ int error_of(int result) noexcept
     return (errno != 0) ? errno : -result;
 }
 
-std::string registration_hint(int error_number)
+std::string registration_hint(int error_number, bool soft)
 {
     switch (error_number) {
     case ENOMEM: {
-        rlimit limit;
-        if ((getrlimit(RLIMIT_MEMLOCK, &limit) == 0) &&
-            (limit.rlim_cur != RLIM_INFINITY)) {
-            return "the limit on locked memory, RLIMIT_MEMLOCK, is " +
-                   std::to_string(limit.rlim_cur) +
-                   " bytes: raise it with ulimit -l or in limits.conf";
+        const std::uint64_t limit = lockable_memory(soft);
+        if (limit != no_limit) {
+            return std::string("the limit on locked memory, ") +
+                   (soft ? "SOFTRDMA_LOCKED" : "RLIMIT_MEMLOCK") + ", is " +
+                   std::to_string(limit) + " bytes" +
+                   (soft ? "" : ": raise it with ulimit -l or in limits.conf");
         }
         return "locked memory is not limited: the system or the device is out of memory "
                "for "

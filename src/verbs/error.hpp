@@ -36,8 +36,8 @@ private:
 // it, or -1 and errno.
 int error_of(int result) noexcept;
 
-// What to do about an ENOMEM of ibv_reg_mr: the locked-memory limit and how to raise it,
-// or nothing.
-std::string registration_hint(int error_number);
+// What to do about an ENOMEM of ibv_reg_mr (`soft`: on the software device): the limit on
+// locked memory and how to raise it, or nothing; of others, what may be wrong.
+std::string registration_hint(int error_number, bool soft);
 
 } // namespace be::verbs

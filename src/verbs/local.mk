@@ -15,6 +15,8 @@ src_verbs_libbe_verbs_la_SOURCES = \
 	src/verbs/gid.cpp \
 	src/verbs/gid.hpp \
 	src/verbs/handle.hpp \
+	src/verbs/lockable.cpp \
+	src/verbs/lockable.hpp \
 	src/verbs/port_probe.cpp \
 	src/verbs/port_probe.hpp \
 	src/verbs/port_rate.cpp \

@@ -65,7 +65,7 @@ MemoryRegion::MemoryRegion(const ProtectionDomain &pd, void *address, size_t len
         snprintf(arguments, sizeof(arguments), "address %p, length %zu, access %#x",
                  address, length, access);
         throw Error(device_name(pd.table(), pd.get()->context), "ibv_reg_mr", arguments,
-                    error, registration_hint(error));
+                    error, registration_hint(error, pd.table().soft));
     }
 }
 

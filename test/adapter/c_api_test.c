@@ -71,6 +71,10 @@ static void test_errors(be_runtime_t *runtime)
     CHECK(be_runtime_create(&params, &other, why, sizeof(why)) == EINVAL);
     CHECK(strstr(why, "threads 0") != NULL);
     CHECK(other == NULL);
+    be_runtime_params_init(&params);
+    params.token = "too short";
+    CHECK(be_runtime_create(&params, &other, why, sizeof(why)) == EINVAL);
+    CHECK(strstr(why, "9 bytes: expected 16 to 1024") != NULL);
     CHECK(be_channel_create(runtime, addresses, 1, &channel, why, sizeof(why)) ==
           EADDRNOTAVAIL);
     CHECK(strstr(why, "'localhost'") != NULL);

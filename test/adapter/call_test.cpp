@@ -45,6 +45,21 @@ BOOST_AUTO_TEST_CASE(bodies_of_every_size_are_intact)
     }
 }
 
+BOOST_AUTO_TEST_CASE(a_body_of_256_mebibytes)
+{
+    EchoServer server;
+    Runtime runtime;
+    Channel channel(runtime, channel_to({server.start()}));
+    const auto bytes = pattern(256 << 20, 1);
+    std::vector<std::byte> to(bytes.size());
+    CallOptions options;
+    options.timeout   = patience;
+    options.response  = to;
+    const Reply reply = channel.call("echo", Body::borrow(bytes), options);
+    BOOST_TEST(reply.ok(), reply.text);
+    BOOST_TEST(same(reply.body, bytes));
+}
+
 BOOST_AUTO_TEST_CASE(a_body_in_many_pieces_arrives_in_one)
 {
     EchoServer server;

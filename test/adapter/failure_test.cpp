@@ -70,6 +70,19 @@ BOOST_AUTO_TEST_CASE(a_deadline_that_has_passed_already)
     BOOST_TEST(server.server.stats().requests == 0u);
 }
 
+BOOST_AUTO_TEST_CASE(no_deadline_is_never_reached)
+{
+    EchoServer server;
+    Runtime runtime;
+    Channel channel(runtime, channel_to({server.start()}));
+    for (const auto timeout : {no_deadline, no_deadline - 1us, no_deadline / 1000}) {
+        CallOptions options;
+        options.timeout   = timeout;
+        const Reply reply = channel.call("echo", Body::copy("x"), options);
+        BOOST_TEST(reply.ok(), reply.text);
+    }
+}
+
 // One thread on the server: what comes while a handler runs waits, gets too late, and is
 // not run.
 BOOST_AUTO_TEST_CASE(a_deadline_while_waiting_and_while_running)

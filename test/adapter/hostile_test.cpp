@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// A client that speaks UCP but not the protocol: it loses its connection, others notice
-// nothing.
-#include "fixture.hpp"
+// A client that has joined, and then does not keep to the protocol: it loses its
+// connection, others notice nothing.
+#include "raw_link.hpp"
 
-#include "adapter/address.hpp"
 #include "adapter/context.hpp"
 #include "adapter/wire.hpp"
 
@@ -22,7 +21,7 @@ using adapter::wire::Kind;
 // One connection, by hand.
 class RawClient {
 public:
-    explicit RawClient(const std::string &to)
+    explicit RawClient(const std::string &to) : m_link(to)
     {
         ucp_worker_params_t params{};
         adapter::require(ucp_worker_create(m_context.handle(), &params, &m_worker),
@@ -36,19 +35,27 @@ public:
                         const ucp_am_recv_param_t *) { return UCS_OK; };
         adapter::require(ucp_worker_set_am_recv_handler(m_worker, &handler), "handler");
 
-        const adapter::Address address = adapter::parse_address(to, "test");
+        ucp_address_t *own = nullptr;
+        size_t length      = 0;
+        adapter::require(ucp_worker_get_address(m_worker, &own, &length), "address");
+        const std::vector<std::byte> sent(reinterpret_cast<std::byte *>(own),
+                                          reinterpret_cast<std::byte *>(own) + length);
+        ucp_worker_release_address(m_worker, own);
+        BOOST_REQUIRE(m_link.greet());
+        const auto welcome = m_link.join(1, sent);
+        BOOST_REQUIRE((welcome && (welcome->kind == exchange::Kind::welcome)));
+        m_connection = welcome->connection;
+
+        const std::vector<std::byte> address(welcome->address.begin(),
+                                             welcome->address.end());
         ucp_ep_params_t ep{};
-        ep.field_mask = UCP_EP_PARAM_FIELD_FLAGS | UCP_EP_PARAM_FIELD_SOCK_ADDR |
+        ep.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS |
                         UCP_EP_PARAM_FIELD_ERR_HANDLER |
                         UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE;
-        ep.flags           = UCP_EP_PARAMS_FLAGS_CLIENT_SERVER;
+        ep.address         = reinterpret_cast<const ucp_address_t *>(address.data());
         ep.err_mode        = UCP_ERR_HANDLING_MODE_PEER;
         ep.err_handler.arg = this;
-        ep.err_handler.cb  = [](void *arg, ucp_ep_h, ucs_status_t) {
-            static_cast<RawClient *>(arg)->m_cut_off = true;
-        };
-        ep.sockaddr.addr    = address.get();
-        ep.sockaddr.addrlen = address.length;
+        ep.err_handler.cb  = [](void *, ucp_ep_h, ucs_status_t) {};
         adapter::require(ucp_ep_create(m_worker, &ep, &m_ep), "endpoint");
     }
 
@@ -64,26 +71,37 @@ public:
     void send(std::span<const std::byte> header, std::span<const std::byte> body = {})
     {
         ucp_request_param_t param{};
-        param.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
-        param.flags        = UCP_AM_SEND_FLAG_REPLY;
         finish(ucp_am_send_nbx(m_ep, adapter::wire::active_message, header.data(),
                                header.size(), body.data(), body.size(), &param));
     }
 
-    void send(const Header &header, std::span<const std::byte> body = {})
+    void send(Header header, std::span<const std::byte> body = {})
     {
+        header.connection = m_connection;
         std::array<std::byte, adapter::wire::max_size> bytes;
         const size_t size = adapter::wire::encode(header, bytes);
         send(std::span(bytes).first(size), body);
     }
 
-    bool wait_until_cut_off()
+    // What the server says when it cuts the connection.
+    std::string wait_until_cut_off()
     {
         const auto late = std::chrono::steady_clock::now() + patience;
-        while (!m_cut_off && (std::chrono::steady_clock::now() < late)) {
+        while (!m_link.readable() && (std::chrono::steady_clock::now() < late)) {
             ucp_worker_progress(m_worker);
         }
-        return m_cut_off;
+        return m_link.refusal();
+    }
+
+    // As the kernel does when the process dies; UCP notices nothing.
+    void cut_link()
+    {
+        m_link.close();
+    }
+
+    void progress()
+    {
+        ucp_worker_progress(m_worker);
     }
 
 private:
@@ -100,7 +118,8 @@ private:
     adapter::Context m_context;
     ucp_worker_h m_worker = nullptr;
     ucp_ep_h m_ep         = nullptr;
-    bool m_cut_off        = false;
+    RawLink m_link;
+    uint64_t m_connection = 0;
 };
 
 } // namespace
@@ -118,40 +137,18 @@ BOOST_AUTO_TEST_CASE(whoever_breaks_the_protocol_is_cut_off)
     const std::string address = server.start();
     Channel channel(runtime, channel_to({address}));
     BOOST_TEST(channel.call("echo", Body::copy("before")).ok());
-    const Header hello{.kind = Kind::hello};
     const std::string long_name(300, 'n');
-    const auto bytes = pattern(100, 1);
 
     const std::vector<std::pair<const char *, std::function<void(RawClient &)>>> attacks = {
-            {"noise", [&](RawClient &c) { c.send(std::span(bytes)); }},
-            {"empty header", [&](RawClient &c) { c.send(std::span<const std::byte>()); }},
-            {"request before hello",
-             [&](RawClient &c) {
-                 c.send({.kind = Kind::request, .id = 1, .text = "echo"});
-             }},
-            {"two hellos",
-             [&](RawClient &c) {
-                 c.send(hello);
-                 c.send(hello);
-             }},
             {"a server's message",
-             [&](RawClient &c) {
-                 c.send(hello);
-                 c.send({.kind = Kind::response, .id = 1});
-             }},
-            {"no name",
-             [&](RawClient &c) {
-                 c.send(hello);
-                 c.send({.kind = Kind::request, .id = 1});
-             }},
+             [&](RawClient &c) { c.send({.kind = Kind::response, .id = 1}); }},
+            {"no name", [&](RawClient &c) { c.send({.kind = Kind::request, .id = 1}); }},
             {"long name",
              [&](RawClient &c) {
-                 c.send(hello);
                  c.send({.kind = Kind::request, .id = 1, .text = long_name});
              }},
             {"same number twice",
              [&](RawClient &c) {
-                 c.send(hello);
                  c.send({.kind = Kind::request, .id = 1, .text = "hold"});
                  c.send({.kind = Kind::request, .id = 1, .text = "hold"});
              }},
@@ -161,12 +158,37 @@ BOOST_AUTO_TEST_CASE(whoever_breaks_the_protocol_is_cut_off)
         {
             RawClient client(address);
             attack(client);
-            BOOST_TEST(client.wait_until_cut_off());
+            const std::string why = client.wait_until_cut_off();
+            BOOST_TEST(why.starts_with("protocol violated"), why);
         }
     }
     BOOST_TEST(server.runtime.stats().violations == attacks.size());
     BOOST_TEST(channel.call("echo", Body::copy("after")).ok());
     BOOST_TEST(channel.stats().connects == 1u);
+}
+
+// UCP does not tell who has sent them, so nobody is cut off.
+BOOST_AUTO_TEST_CASE(what_belongs_to_no_connection_is_dropped)
+{
+    EchoServer server;
+    RawClient client(server.start());
+    const auto noise = pattern(100, 1);
+    std::array<std::byte, adapter::wire::max_size> bytes;
+    const size_t size = adapter::wire::encode(
+            {.kind = Kind::request, .connection = 77, .id = 1, .text = "echo"}, bytes);
+
+    client.send(std::span(noise));
+    client.send(std::span<const std::byte>());
+    client.send(std::span(bytes).first(size)); // of a connection that nobody has
+    client.send({.kind = Kind::request, .id = 1, .text = "echo"});
+    const auto late = std::chrono::steady_clock::now() + patience;
+    while ((server.server.stats().requests == 0) &&
+           (std::chrono::steady_clock::now() < late)) {
+        client.progress();
+    }
+    BOOST_TEST(server.server.stats().requests == 1u);
+    BOOST_TEST(server.runtime.stats().violations == 2u);
+    BOOST_TEST(server.server.stats().connections == 1u);
 }
 
 BOOST_AUTO_TEST_CASE(a_cancel_for_nothing_is_ignored)
@@ -175,7 +197,6 @@ BOOST_AUTO_TEST_CASE(a_cancel_for_nothing_is_ignored)
     Runtime runtime;
     const std::string address = server.start();
     RawClient client(address);
-    client.send({.kind = Kind::hello});
     client.send({.kind = Kind::cancel, .id = 77});
     client.send({.kind  = Kind::request,
                  .id    = UINT64_MAX,
@@ -186,6 +207,30 @@ BOOST_AUTO_TEST_CASE(a_cancel_for_nothing_is_ignored)
         BOOST_REQUIRE(channel.call("nothing", {}).status == Status::no_such_method);
     }
     BOOST_TEST(server.runtime.stats().violations == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(the_end_of_the_tcp_connection_is_the_end_of_the_client)
+{
+    EchoServer server;
+    Event held;
+    std::optional<std::pair<Request, Responder>> request;
+    server.server.add_async("hold", [&](Request what, Responder responder) {
+        request.emplace(std::move(what), std::move(responder));
+        held.set();
+    });
+    RawClient client(server.start());
+    client.send({.kind = Kind::request, .id = 1, .text = "hold"});
+    BOOST_REQUIRE(held.wait());
+    BOOST_TEST(!request->first.canceled());
+    client.cut_link();
+    const auto late = std::chrono::steady_clock::now() + patience;
+    while (!request->first.canceled() && (std::chrono::steady_clock::now() < late)) {
+        client.progress();
+    }
+    BOOST_TEST(request->first.canceled());
+    request.reset();
+    BOOST_TEST(becomes_idle(server.server));
+    BOOST_TEST(server.runtime.stats().failures == 1u);
 }
 
 BOOST_AUTO_TEST_CASE(a_client_that_goes_away_leaves_nothing_behind)
@@ -201,7 +246,6 @@ BOOST_AUTO_TEST_CASE(a_client_that_goes_away_leaves_nothing_behind)
     const auto bytes          = pattern(1000000, 1);
     {
         RawClient client(address);
-        client.send({.kind = Kind::hello});
         for (uint64_t i = 1; i <= 5; i++) {
             client.send({.kind = Kind::request, .id = i, .text = "hold"}, bytes);
         }

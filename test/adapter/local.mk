@@ -13,22 +13,26 @@ test_adapter_parts_test_CPPFLAGS = $(adapter_test_cppflags)
 test_adapter_parts_test_LDADD    = src/adapter/libbe_adapter.la \
 	src/adapter/memory/libbe_adapter_memory.la $(BOOST_TEST_LIBS)
 test_adapter_parts_test_SOURCES  = \
+	test/adapter/block_pool_test.cpp \
 	test/adapter/body_test.cpp \
+	test/adapter/exchange_message_test.cpp \
 	test/adapter/main.cpp \
 	test/adapter/timer_wheel_test.cpp \
 	test/adapter/wire_test.cpp
 
 # Inside the library, for the clients that break the protocol.
 test_adapter_api_test_CPPFLAGS = $(adapter_test_cppflags)
-test_adapter_api_test_LDADD    = src/adapter/libbe_adapter.la $(BOOST_TEST_LIBS) -lpthread
+test_adapter_api_test_LDADD    = src/adapter/libbe_adapter.la src/memory/libbe_memory.la $(BOOST_TEST_LIBS) -lpthread
 test_adapter_api_test_SOURCES  = \
 	test/adapter/call_test.cpp \
+	test/adapter/exchange_test.cpp \
 	test/adapter/failure_test.cpp \
 	test/adapter/fixture.hpp \
 	test/adapter/hostile_test.cpp \
 	test/adapter/idle_test.cpp \
 	test/adapter/main.cpp \
 	test/adapter/ps_test.cpp \
+	test/adapter/raw_link.hpp \
 	test/adapter/server_test.cpp
 
 test_adapter_restart_test_CPPFLAGS = $(AM_CPPFLAGS) $(ADAPTER_CPPFLAGS)

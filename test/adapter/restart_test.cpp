@@ -4,10 +4,14 @@
 // address, COUNT times under load. Every call ends; one that succeeded was run once, one
 // whose outcome is unknown at most once, and nothing else is run.
 //
+// restart_test --deaths COUNT: a server process is killed while a call waits, COUNT times;
+// how long it takes until the call ends.
+//
 // restart_test --serve ADDRESS FILE: that server. Writes the number of each request it runs
 // to FILE, its address to stdout, and drains on SIGTERM.
 #include "fixture.hpp"
 
+#include <algorithm>
 #include <csignal>
 #include <fstream>
 #include <iostream>
@@ -42,6 +46,10 @@ int serve(const std::string &address, const char *file)
             throw std::runtime_error("cannot write");
         }
         return request.body();
+    });
+    std::vector<Responder> waiting; // on the only thread
+    server.add_async("hang", [&waiting](Request, Responder responder) {
+        waiting.push_back(std::move(responder));
     });
     server.start();
     std::cout << server.address() << std::endl;
@@ -203,6 +211,51 @@ int drive(unsigned restarts)
     return well ? 0 : 1;
 }
 
+// The other side's death is noticed at once: by the end of its TCP connection.
+int die(unsigned deaths)
+{
+    constexpr double limit = 20e-3; // seconds, for the median
+    std::vector<double> times;
+    Runtime runtime;
+
+    for (unsigned i = 0; i < deaths; i++) {
+        ServerProcess server("127.0.0.1:0", "/dev/null");
+        Channel channel(runtime, channel_to({server.listens_at}));
+        const uint64_t number = i;
+        channel.call("run", Body::copy(std::as_bytes(std::span(&number, 1)))).value();
+        Call call = channel.start("hang", {});
+        if (call.wait_for(2ms)) {
+            std::cout << "the call ended before the server\n";
+            return 1;
+        }
+        const auto before = std::chrono::steady_clock::now();
+        kill(server.pid, SIGKILL);
+        const Reply reply = call.get();
+        times.push_back(
+                std::chrono::duration<double>(std::chrono::steady_clock::now() - before)
+                        .count());
+        if (reply.status != Status::connection_lost) {
+            std::cout << "the call ended with " << to_string(reply.status) << ": "
+                      << reply.text << "\n";
+            return 1;
+        }
+    }
+    std::sort(times.begin(), times.end());
+    const double median = times[times.size() / 2];
+    std::cout << "death noticed after " << median * 1e3 << " ms (median), "
+              << times.back() * 1e3 << " ms (most)\n";
+    return (median <= limit) ? 0 : 1;
+}
+
+unsigned count_of(const char *text)
+{
+    const unsigned count = static_cast<unsigned>(std::stoul(text));
+    if (count == 0) {
+        throw std::runtime_error("count '0': expected at least 1");
+    }
+    return count;
+}
+
 } // namespace
 
 int main(int argc, char **argv)
@@ -211,7 +264,10 @@ int main(int argc, char **argv)
         if ((argc == 4) && (std::string(argv[1]) == "--serve")) {
             return serve(argv[2], argv[3]);
         }
-        return drive((argc > 1) ? static_cast<unsigned>(std::stoul(argv[1])) : 20);
+        if ((argc == 3) && (std::string(argv[1]) == "--deaths")) {
+            return die(count_of(argv[2]));
+        }
+        return drive((argc > 1) ? count_of(argv[1]) : 20);
     } catch (const std::exception &error) {
         std::cerr << "restart_test: " << error.what() << "\n";
         return 1;

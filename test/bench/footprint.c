@@ -132,18 +132,16 @@ static void run_peers(const uint8_t *address, unsigned count, int pipe_fd)
     exit(0);
 }
 
-static void add_metric(void *arg, const char *name, const char *unit, const char *help,
-                       uint64_t value)
+static void add_metric(void *arg, const be_metric_t *metric)
 {
     totals_t *totals = arg;
 
-    (void)unit, (void)help;
-    if (!strcmp(name, "queue_pairs")) {
-        totals->queue_pairs = value;
-    } else if (!strcmp(name, "memory_registered")) {
-        totals->registered = value;
-    } else if (!strcmp(name, "peers")) {
-        totals->peers = value;
+    if (!strcmp(metric->name, "queue_pairs")) {
+        totals->queue_pairs = metric->value;
+    } else if (!strcmp(metric->name, "memory_registered")) {
+        totals->registered = metric->value;
+    } else if (!strcmp(metric->name, "peers")) {
+        totals->peers = metric->value;
     }
 }
 
@@ -227,7 +225,8 @@ static totals_t measure(unsigned count)
     return totals;
 }
 
-/* With "--limit KIB": 1 and 41 peers only, and a failure if one more takes more than that. */
+/* With "--limit KIB": 1 and 41 peers only, and a failure if one more takes more than that of this process's own or of
+ * registered memory. */
 int main(int argc, char **argv)
 {
     static const unsigned all[] = {1, 10, 100, MAX_PEERS}, few[] = {1, 41};
@@ -246,8 +245,9 @@ int main(int argc, char **argv)
         snprintf(library, sizeof(library), "%s/libsoftrdma.so", modules);
         setenv("UCX_BE_SOFT_LIBRARY", library, 0);
     }
-    printf("%6s %12s %15s %10s %20s %22s\n", "peers", "queue pairs", "registered MiB",
-           "own KiB", "own per further peer", "mapped of each further");
+    printf("%6s %12s %15s %10s   KiB of each further peer: %10s %10s %15s\n", "peers",
+           "queue pairs", "registered MiB", "own KiB", "own", "registered",
+           "mapped of it");
     for (i = 0; i < count; ++i) {
         totals_t totals;
         int result[2];
@@ -271,11 +271,14 @@ int main(int argc, char **argv)
                (unsigned long long)totals.queue_pairs,
                (double)totals.registered / (1 << 20), totals.own_kib);
         if (i > 0) {
-            const double more = (double)(totals.peers - before.peers);
-            const double own  = (double)(totals.own_kib - before.own_kib) / more;
+            const double more       = (double)(totals.peers - before.peers);
+            const double own        = (double)(totals.own_kib - before.own_kib) / more;
+            const double registered = ((double)totals.registered -
+                                       (double)before.registered) /
+                                      1024 / more;
 
-            status = limit > 0 && own > limit;
-            printf(" %20.1f %22.1f", own,
+            status = limit > 0 && (own > limit || registered > limit);
+            printf("   %25s %10.1f %10.1f %15.1f", "", own, registered,
                    (double)(totals.shared_kib - before.shared_kib) / more);
         }
         printf("\n");

@@ -3,8 +3,10 @@
 #
 # be beside UCX's rc_verbs, both on the software device, and beside tcp: ucx_perftest in turns, so that
 # whatever else the machine does hits all alike. Prints medians, and the median and spread of the ratios
-# be ÷ other of the rounds. am_lat is UCT's, beside ib_send_lat: what the verbs alone take.
-#   ratios.sh [--rounds N] [--json FILE]      default 5 rounds
+# be ÷ other of the rounds. am_lat is UCT's, beside ib_send_lat: what the verbs alone take. Then be beside be
+# that does not recover (UCX_BE_RECOVERY=n): what it costs to be ready for a failure.
+#   ratios.sh [--rounds N] [--json FILE] [--recovery]
+# default: 7 rounds; --recovery: the last comparison only
 # Times compare only within one run.
 # shellcheck source=test/lib/harness.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../lib/harness.sh"
@@ -13,11 +15,12 @@
 # shellcheck source=test/lib/server.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../lib/server.sh"
 
-rounds=5 json=
+rounds=7 recovery_only=no json=
 while [ $# -gt 0 ]; do
     case $1 in
         --rounds) rounds=${2:?--rounds takes a number}; shift 2 ;;
         --json) json=${2:?--json takes a file}; shift 2 ;;
+        --recovery) recovery_only=yes; shift ;;
         *) echo "ratios.sh: unknown argument '$1'" >&2; exit 2 ;;
     esac
 done
@@ -30,6 +33,7 @@ modules=${BE_MODULEDIR:-$BE_BUILDDIR/modules}
 under() {
     case $1 in
         be) PERF_CLIENT=(env "UCX_TLS=be,self" UCX_BE_SOFT=yes "$BE_RUN") ;;
+        no_recovery) PERF_CLIENT=(env "UCX_TLS=be,self" UCX_BE_SOFT=yes UCX_BE_RECOVERY=n "$BE_RUN") ;;
         rc_verbs) PERF_CLIENT=(env "UCX_TLS=rc_verbs,ud_verbs,self" "LD_PRELOAD=$modules/libsoftrdma.so") ;;
         tcp) PERF_CLIENT=(env "UCX_TLS=tcp,self" UCX_NET_DEVICES=lo) ;;
     esac
@@ -70,11 +74,14 @@ send_latency() {
 # measure NAME COLUMN BETTER TEST-ARGUMENTS...: rounds of all transports in turn.
 results=() transports=(be rc_verbs tcp) layer=ucp value=
 measure() {
-    local name=$1 column=$2 better=$3 round tls
+    local name=$1 column=$2 better=$3 round tls order
     shift 3
     for tls in "${transports[@]}"; do : >"$BE_TMP/$tls.values"; done
     for ((round = 0; round < rounds; round++)); do
-        for tls in "${transports[@]}"; do
+        order="${transports[*]}"
+        # Nobody comes first always.
+        [ $((round % 2)) = 0 ] || order=$(tr ' ' '\n' <<<"$order" | tac)
+        for tls in $order; do
             if [ "$layer" = ucp ]; then once "$tls" "$column" "$@"; else once_uct "$tls" "$column" "$@"; fi || {
                 be_fail "$name over $tls" "$BE_TMP/server.log" "$BE_TMP/client.log"
                 return
@@ -89,31 +96,38 @@ measure() {
     done
 }
 
+beside_others() {
+    measure "tag_lat 8 B (us)" 4 lower -t tag_lat -s 8 -n 20000
+    measure "tag_bw 64 KiB (MB/s)" 6 higher -t tag_bw -s 65536 -n 5000
+    measure "tag_bw 1 MiB (MB/s)" 6 higher -t tag_bw -s 1048576 -n 500
+    measure "put_lat 8 B (us)" 4 lower -t ucp_put_lat -s 8 -n 20000
+    measure "get 64 KiB (MB/s)" 6 higher -t ucp_get -s 65536 -n 2000
+    measure "8 B, 64 at once (msg/s)" 8 higher -t tag_bw -s 8 -O 64 -n 200000
+    layer=uct transports=(be rc_verbs)
+    if command -v ib_send_lat >/dev/null; then
+        transports+=(verbs)
+    else
+        be_skip "am_lat beside verbs alone" "ib_send_lat is missing (Debian package perftest)"
+    fi
+    measure "am_lat 8 B (us)" 4 lower -t am_lat -D short -s 8 -n 20000
+}
+
+[ "$recovery_only" = yes ] || beside_others
+layer=ucp transports=(be no_recovery)
 measure "tag_lat 8 B (us)" 4 lower -t tag_lat -s 8 -n 20000
 measure "tag_bw 64 KiB (MB/s)" 6 higher -t tag_bw -s 65536 -n 5000
-measure "tag_bw 1 MiB (MB/s)" 6 higher -t tag_bw -s 1048576 -n 500
-measure "put_lat 8 B (us)" 4 lower -t ucp_put_lat -s 8 -n 20000
-measure "get 64 KiB (MB/s)" 6 higher -t ucp_get -s 65536 -n 2000
-measure "8 B, 64 at once (msg/s)" 8 higher -t tag_bw -s 8 -O 64 -n 200000
-layer=uct transports=(be rc_verbs)
-if command -v ib_send_lat >/dev/null; then
-    transports+=(verbs)
-else
-    be_skip "am_lat beside verbs alone" "ib_send_lat is missing (Debian package perftest)"
-fi
-measure "am_lat 8 B (us)" 4 lower -t am_lat -D short -s 8 -n 20000
 
 printf '%s\n' "${results[@]}" | awk -F'|' -v rounds="$rounds" -v json="$json" '
     function median(text,   n, v) { n = split(text, v, " "); return v[int((n + 1) / 2)] }
     function least(text,   v) { split(text, v, " "); return v[1] }
     function most(text,   n, v) { n = split(text, v, " "); return v[n] }
     BEGIN {
-        printf "\n%-22s %-9s %10s %10s %10s   %s\n", "test (software device)", "transport", "median", "least",
+        printf "\n%-22s %-11s %10s %10s %10s   %s\n", "test (software device)", "transport", "median", "least",
             "most", "be / it: median (least to most)"
     }
     {
         ratio = median($5)
-        printf "%-22s %-9s %10.2f %10.2f %10.2f", $1, $3, median($4), least($4), most($4)
+        printf "%-22s %-11s %10.2f %10.2f %10.2f", $1, $3, median($4), least($4), most($4)
         if ($3 == "be") printf "\n"
         else printf "   %.3f (%.3f to %.3f), %s is better\n", ratio, least($5), most($5), $2
         if (json)

@@ -36,9 +36,9 @@ T round_trip(const T &message)
     return std::get<T>(result[0]);
 }
 
-std::string problem_of(const ConnectInfo &info)
+std::string problem_of(const Message &message)
 {
-    auto body   = body_of(Connect{info});
+    auto body   = body_of(message);
     auto result = decode(body);
     auto *error = std::get_if<DecodeError>(&result);
     return (error == nullptr) ? std::string() : error->text;
@@ -77,6 +77,7 @@ BOOST_AUTO_TEST_CASE(handshake_fields_survive)
 
     BOOST_TEST(round_trip(Ping{1ull << 40}).value == 1ull << 40);
     BOOST_TEST(round_trip(Pong{3}).value == 3u);
+    BOOST_TEST(round_trip(Probe{1ull << 63}).to_fabric == 1ull << 63);
 }
 
 BOOST_AUTO_TEST_CASE(connect_info_survives)
@@ -88,6 +89,18 @@ BOOST_AUTO_TEST_CASE(connect_info_survives)
 
     info.qps.assign(max_queue_pairs, {1, 2});
     BOOST_CHECK(round_trip(Connect{info}).info == info);
+}
+
+BOOST_AUTO_TEST_CASE(recovery_survives)
+{
+    auto info = sample_recovery(42);
+    BOOST_CHECK(round_trip(Recover{info}).info == info);
+    BOOST_TEST(round_trip(Recovered{0xffffffff}).epoch == 0xffffffffu);
+
+    info.path = path_tcp;
+    info.connect.qps.clear();
+    info.connect.resume = true;
+    BOOST_CHECK(round_trip(Recover{info}).info == info);
 }
 
 BOOST_AUTO_TEST_CASE(refuse_text_is_tamed)
@@ -142,15 +155,31 @@ BOOST_AUTO_TEST_CASE(out_of_range_fields_are_named)
                     {"mtu is 6", [](auto &i) { i.mtu = 6; }},
                     {"segment_size is 0", [](auto &i) { i.segment_size = 0; }},
                     {"control.port is 0", [](auto &i) { i.control.port = 0; }},
+                    {"session is 0",
+                     [](auto &i) {
+                         i.session = 0;
+                         i.resume  = true;
+                     }},
             };
 
-    BOOST_TEST(problem_of(sample_info(1)) == "");
+    BOOST_TEST(problem_of(Connect{sample_info(1)}) == "");
     for (const auto &[expected, spoil] : cases) {
         auto info = sample_info(1);
         spoil(info);
-        BOOST_TEST(problem_of(info).find(expected) != std::string::npos,
-                   "'" << problem_of(info) << "' does not say: " << expected);
+        auto in_recover    = sample_recovery(1);
+        in_recover.connect = info;
+        for (const Message &message : {Message(Connect{info}), Message(Accept{info}),
+                                       Message(Recover{in_recover})}) {
+            auto problem = problem_of(message);
+            BOOST_TEST(problem.find(expected) != std::string::npos,
+                       "'" << problem << "' does not say: " << expected);
+            BOOST_TEST(problem.find(name_of(message)) == 0u);
+        }
     }
+
+    auto recovery = sample_recovery(1);
+    recovery.path = 2;
+    BOOST_TEST(problem_of(Recover{recovery}).find("path is 2") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(truncation_is_an_error_or_harmless)
@@ -200,7 +229,8 @@ BOOST_AUTO_TEST_CASE(random_bytes_are_an_error)
 
 BOOST_AUTO_TEST_CASE(wrong_magic)
 {
-    for (const Message &message : {Message(Challenge{}), Message(Hello{})}) {
+    for (const Message &message :
+         {Message(Challenge{}), Message(Hello{}), Message(Probe{})}) {
         auto body = body_of(message);
         std::string magic("BYTEXPRS");
         auto found = std::search(body.begin(), body.end(), magic.begin(), magic.end());
@@ -214,13 +244,15 @@ BOOST_AUTO_TEST_CASE(unknown_kind_of_message)
 {
     auto body = body_of(Goodbye{});
     // The kind is the only byte with this value in a Goodbye.
-    auto kind = static_cast<std::uint8_t>(std::variant_size_v<Message>);
+    auto kind    = static_cast<std::uint8_t>(Message(Goodbye{}).index() + 1);
+    auto unknown = static_cast<std::uint8_t>(std::variant_size_v<Message> + 1);
     BOOST_REQUIRE_EQUAL(std::count(body.begin(), body.end(), kind), 1);
-    *std::find(body.begin(), body.end(), kind) = kind + 1;
+    *std::find(body.begin(), body.end(), kind) = unknown;
 
     auto result = decode(body);
     BOOST_REQUIRE(std::holds_alternative<DecodeError>(result));
-    BOOST_TEST(std::get<DecodeError>(result).text.find("message kind 11") == 0u);
+    BOOST_TEST(std::get<DecodeError>(result).text.find("message kind " +
+                                                       std::to_string(unknown)) == 0u);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -14,18 +14,23 @@ test_control_control_test_SOURCES = \
 	test/control/child_process.cpp \
 	test/control/child_process.hpp \
 	test/control/codec_test.cpp \
+	test/control/data_test.cpp \
 	test/control/frame_test.cpp \
 	test/control/hostile_test.cpp \
+	test/control/limit_test.cpp \
 	test/control/logger_test.cpp \
 	test/control/main.cpp \
+	test/control/node_data_test.cpp \
 	test/control/node_fixture.hpp \
 	test/control/node_rules_test.cpp \
 	test/control/node_test.cpp \
+	test/control/probe_test.cpp \
 	test/control/process_test.cpp \
 	test/control/raw_socket.cpp \
 	test/control/raw_socket.hpp \
 	test/control/recorder.cpp \
 	test/control/recorder.hpp \
+	test/control/recovery_test.cpp \
 	test/control/samples.cpp \
 	test/control/samples.hpp \
 	test/control/session_pair.cpp \

@@ -96,6 +96,31 @@ BOOST_AUTO_TEST_CASE(killed_peer_is_noticed_at_once)
     BOOST_TEST(WIFSIGNALED(child.wait()));
 }
 
+// A responder whose channel was cut asks whether the initiator lives.
+BOOST_AUTO_TEST_CASE(killed_peer_is_told_from_a_cut)
+{
+    ChildProcess child(serve);
+    auto target = child.pipe().receive<Target>();
+    auto node   = Node::acquire();
+    Recorder client(node, node->listen("127.0.0.1"));
+    auto probe = [&] {
+        node->probe(client.identity().fabric_id, target.address,
+                    target.identity.fabric_id);
+        return client.next(Kind::probed).probe;
+    };
+
+    establish(client, target);
+    BOOST_CHECK(probe() == ProbeResult::alive);
+    auto start = Clock::now();
+    child.signal(SIGKILL);
+    BOOST_CHECK(client.next(Kind::closed).reason == Reason::closed_by_peer);
+    BOOST_CHECK(probe() == ProbeResult::gone);
+    auto time = milliseconds_since(start);
+    BOOST_TEST_MESSAGE("known to be gone after " << time << " ms");
+    BOOST_TEST(time < 1500); // before probe_timeout; milliseconds when idle
+    BOOST_TEST(WIFSIGNALED(child.wait()));
+}
+
 BOOST_AUTO_TEST_CASE(ending_peer_says_goodbye)
 {
     ChildProcess child(serve);

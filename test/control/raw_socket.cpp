@@ -124,7 +124,7 @@ bool RawSocket::read_some()
 
 std::optional<Message> RawSocket::receive()
 {
-    m_reader.set_limit(max_frame);
+    m_reader.set_limit(max_frame_with_data);
     for (;;) {
         while (!m_unread.empty()) {
             auto byte = m_unread.front();
@@ -146,15 +146,18 @@ void RawSocket::read_to_end()
     }
 }
 
-void RawSocket::authenticate(const Identity &server, std::uint64_t own_id)
+void RawSocket::authenticate(const Identity &server, std::uint64_t own_id,
+                             std::uint64_t features)
 {
-    Offer own{protocol_major, protocol_minor, 0, random_nonce()};
+    Offer own{protocol_major, protocol_minor, features, random_nonce()};
     Transcript transcript{receive_as<Challenge>().offer, own, own_id, server.fabric_id,
                           0};
 
     send(Hello{own, own_id, server.fabric_id,
                prove(server.token, transcript, Prover::client)});
-    if (receive_as<Welcome>().proof != prove(server.token, transcript, Prover::server)) {
+    auto welcome               = receive_as<Welcome>();
+    transcript.agreed_features = welcome.features;
+    if (welcome.proof != prove(server.token, transcript, Prover::server)) {
         throw std::runtime_error("the server's proof is wrong");
     }
 }

@@ -36,7 +36,8 @@ public:
     bool send(std::span<const std::uint8_t> bytes);
     bool send(const Message &message);
 
-    // The next message; nothing at the end of the stream. Throws when neither
+    // The next message, whose bytes are valid until the next call; nothing at the end
+    // of the stream. Throws when neither
     // comes in time.
     std::optional<Message> receive();
 
@@ -54,7 +55,8 @@ public:
     bool readable_within(std::chrono::milliseconds time);
 
     // Plays the client up to and including Welcome.
-    void authenticate(const Identity &server, std::uint64_t own_id);
+    void authenticate(const Identity &server, std::uint64_t own_id,
+                      std::uint64_t features = 0);
 
     void close();
 

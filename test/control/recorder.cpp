@@ -93,6 +93,41 @@ void Recorder::on_ready(ConnectionId id)
     record({Happening::Kind::ready, id});
 }
 
+void Recorder::on_recover(ConnectionId id, const RecoverInfo &peer)
+{
+    record({.kind = Happening::Kind::recover, .id = id, .recover = peer});
+}
+
+void Recorder::on_recovered(ConnectionId id, std::uint32_t epoch)
+{
+    Happening happening{.kind = Happening::Kind::recovered, .id = id};
+
+    happening.recover.epoch = epoch;
+    record(std::move(happening));
+}
+
+void Recorder::on_probed(ProbeId id, ProbeResult result)
+{
+    record({.kind = Happening::Kind::probed, .id = id, .probe = result});
+}
+
+void Recorder::on_data(ConnectionId id, const DataView &data)
+{
+    Happening happening{.kind      = Happening::Kind::data,
+                        .id        = id,
+                        .data_kind = data.kind,
+                        .header    = {data.header.begin(), data.header.end()},
+                        .payload   = {data.payload.begin(), data.payload.end()}};
+
+    happening.recover.epoch = data.epoch;
+    record(std::move(happening));
+}
+
+void Recorder::on_writable(ConnectionId id)
+{
+    record({.kind = Happening::Kind::writable, .id = id});
+}
+
 void Recorder::on_closed(ConnectionId id, Reason reason, const std::string &detail)
 {
     record({Happening::Kind::closed, id, {}, reason, detail});

@@ -24,6 +24,11 @@ struct Happening {
         connect,
         accept,
         ready,
+        recover,
+        recovered,
+        probed,
+        data,
+        writable,
         closed,
     };
 
@@ -32,6 +37,11 @@ struct Happening {
     ConnectInfo peer{};
     Reason reason = Reason::local;
     std::string detail{};
+    RecoverInfo recover{};
+    ProbeResult probe      = ProbeResult::unknown;
+    std::uint8_t data_kind = 0; // of data, as epoch in recover.epoch
+    std::vector<std::uint8_t> header{}; // copies
+    std::vector<std::uint8_t> payload{};
 };
 
 class Recorder final : public Sink {
@@ -75,6 +85,11 @@ private:
     void on_connect(ConnectionId id, const ConnectInfo &peer) override;
     void on_accept(ConnectionId id, const ConnectInfo &peer) override;
     void on_ready(ConnectionId id) override;
+    void on_recover(ConnectionId id, const RecoverInfo &peer) override;
+    void on_recovered(ConnectionId id, std::uint32_t epoch) override;
+    void on_probed(ProbeId id, ProbeResult result) override;
+    void on_data(ConnectionId id, const DataView &data) override;
+    void on_writable(ConnectionId id) override;
     void on_closed(ConnectionId id, Reason reason, const std::string &detail) override;
     void record(Happening happening);
 

@@ -24,8 +24,15 @@ ConnectInfo sample_info(std::uint64_t fabric_id)
     info.data_version     = 2;
     info.byte_unit        = 256;
     info.initial_units    = 0x89abcdef;
+    info.session          = 0xfedcba9876543210;
+    info.epoch            = 3;
     info.control          = *Address::parse("127.0.0.1:4000");
     return info;
+}
+
+RecoverInfo sample_recovery(std::uint64_t fabric_id)
+{
+    return {7, path_rdma, {1, 2, 3, 4, 5, 0xffffffff}, sample_info(fabric_id)};
 }
 
 Identity random_identity()
@@ -35,6 +42,8 @@ Identity random_identity()
 
 std::vector<Message> sample_messages()
 {
+    static constexpr std::uint8_t header[]  = {1, 2, 3};
+    static constexpr std::uint8_t payload[] = {4, 5, 6, 7};
     Offer offer{protocol_major, protocol_minor, 3, random_nonce()};
     auto info = sample_info(1);
 
@@ -47,7 +56,11 @@ std::vector<Message> sample_messages()
             Refuse{Reason::incompatible, "mtu differs"},
             Ping{17},
             Pong{18},
-            Goodbye{}};
+            Goodbye{},
+            Recover{sample_recovery(1)},
+            Recovered{5},
+            Probe{2},
+            Data{{3, 4, header, payload}}};
 }
 
 std::vector<std::uint8_t> encoded(const Message &message)
@@ -63,7 +76,7 @@ std::vector<Message> decoded(std::span<const std::uint8_t> bytes)
     std::vector<Message> messages;
     FrameReader reader;
 
-    reader.set_limit(max_frame);
+    reader.set_limit(max_frame_with_data);
     while (!bytes.empty()) {
         if (reader.read(bytes) != FrameReader::Status::complete) {
             throw std::runtime_error("output does not consist of whole frames");

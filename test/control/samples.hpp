@@ -11,8 +11,14 @@
 
 namespace be::control::test {
 
+// Every feature that the channel itself knows.
+constexpr std::uint64_t all_features = feature_recovery | feature_tcp_path;
+
 // A valid end of the fabric `fabric_id`.
 ConnectInfo sample_info(std::uint64_t fabric_id);
+
+// A valid Recover of it.
+RecoverInfo sample_recovery(std::uint64_t fabric_id);
 
 Identity random_identity();
 

@@ -22,9 +22,9 @@ void End::collect()
 std::vector<Message> End::output()
 {
     collect();
-    auto bytes = session->take_output();
-    session->sent(bytes.size());
-    return decoded(bytes);
+    auto output = session->take_output();
+    session->sent(output.size());
+    return decoded(output.bytes);
 }
 
 const SessionEvent &End::last(Kind kind)
@@ -61,7 +61,9 @@ Reason End::closed_for()
 
 SessionPair::SessionPair()
 {
-    asked = server.fabric.identity;
+    asked                           = server.fabric.identity;
+    server.fabric.settings.features = all_features;
+    client.fabric.settings.features = all_features;
 }
 
 void SessionPair::start()
@@ -87,12 +89,12 @@ void SessionPair::exchange()
         busy = false;
         for (auto [from, to] :
              {std::pair(&server, &client), std::pair(&client, &server)}) {
-            auto bytes = from->session->take_output();
-            from->session->sent(bytes.size());
-            to->session->receive(bytes, now);
+            auto output = from->session->take_output();
+            from->session->sent(output.size());
+            to->session->receive(output.bytes, now);
             from->collect();
             to->collect();
-            busy |= !bytes.empty();
+            busy |= !output.empty();
         }
     }
 }

@@ -47,6 +47,7 @@ struct SessionPair {
     Identity asked; // whom the client asks for
     std::chrono::milliseconds handshake_timeout{2000};
 
+    // Both fabrics offer every feature.
     SessionPair();
 
     // Creates both sessions as the members say by then.

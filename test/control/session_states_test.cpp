@@ -40,7 +40,8 @@ bool legal(const Message &message, State state)
     case State::challenge_wait:
         return std::holds_alternative<Challenge>(message);
     case State::hello_wait:
-        return std::holds_alternative<Hello>(message);
+        return std::holds_alternative<Hello>(message) ||
+               std::holds_alternative<Probe>(message);
     case State::welcome_wait:
         return std::holds_alternative<Welcome>(message);
     case State::connect_wait:
@@ -49,6 +50,10 @@ bool legal(const Message &message, State state)
         return std::holds_alternative<Accept>(message);
     case State::ready_wait:
         return std::holds_alternative<Ready>(message);
+    case State::established:
+        return std::holds_alternative<Recover>(message) ||
+               std::holds_alternative<Recovered>(message) ||
+               std::holds_alternative<Data>(message);
     default:
         return false;
     }
@@ -62,6 +67,7 @@ void check_state(bool is_server, State state)
         auto &end = is_server ? pair.server : pair.client;
         BOOST_REQUIRE(end.session->state() == state);
 
+        auto situation = end.session->situation();
         pair.deliver(end, message);
         bool unexpected = end.session->finished() &&
                           (end.last(Kind::closed).reason == Reason::unexpected);
@@ -76,7 +82,7 @@ void check_state(bool is_server, State state)
             BOOST_REQUIRE(refuse != nullptr);
             BOOST_CHECK(refuse->reason == Reason::unexpected);
             BOOST_TEST(refuse->text ==
-                       std::string(name_of(message)) + " in state " + to_string(state));
+                       std::string(name_of(message)) + " in state " + situation);
         }
     }
 }
@@ -103,14 +109,17 @@ BOOST_AUTO_TEST_CASE(local_decisions)
 {
     auto try_all = [](bool is_server, State state) {
         std::set<std::string> possible;
-        for (std::string what : {"accept", "ready", "refuse", "close"}) {
+        for (std::string what :
+             {"accept", "ready", "recover", "recovered", "refuse", "close"}) {
             SessionPair pair;
             pair.advance_to(state);
             auto &session = is_server ? *pair.server.session : *pair.client.session;
-            bool done     = (what == "accept") ? session.accept(sample_info(1)) :
-                            (what == "ready")  ? session.ready() :
-                            (what == "refuse") ? session.refuse(Reason::refused, "") :
-                                                 session.close(true, "");
+            bool done     = (what == "accept")    ? session.accept(sample_info(1)) :
+                            (what == "ready")     ? session.ready() :
+                            (what == "recover")   ? session.recover(sample_recovery(1)) :
+                            (what == "recovered") ? session.recovered(1) :
+                            (what == "refuse")    ? session.refuse(Reason::refused, "") :
+                                                    session.close(true, "");
             if (done) {
                 possible.insert(what);
             }
@@ -118,23 +127,27 @@ BOOST_AUTO_TEST_CASE(local_decisions)
         return possible;
     };
     using Names = std::set<std::string>;
+    Names traffic{"recover", "recovered", "refuse", "close"};
 
     for (auto state : server_states) {
         auto expected = (state == State::deciding) ? Names{"accept", "refuse", "close"} :
-                                                     Names{"refuse", "close"};
+                        (state == State::established) ? traffic :
+                                                        Names{"refuse", "close"};
         BOOST_CHECK(try_all(true, state) == expected);
     }
     for (auto state : client_states) {
         auto expected = (state == State::confirming) ? Names{"ready", "refuse", "close"} :
-                                                       Names{"refuse", "close"};
+                        (state == State::established) ? traffic :
+                                                        Names{"refuse", "close"};
         BOOST_CHECK(try_all(false, state) == expected);
     }
 }
 
 BOOST_AUTO_TEST_CASE(frame_size_is_limited_by_state)
 {
-    auto oversized = [](State state, std::size_t size) {
+    auto oversized = [](State state, std::size_t size, std::uint64_t features) {
         SessionPair pair;
+        pair.client.fabric.settings.features = features;
         pair.advance_to(state);
         std::vector<std::uint8_t> bytes;
         for (std::size_t i = 0; i < frame_header_size; ++i) {
@@ -146,11 +159,13 @@ BOOST_AUTO_TEST_CASE(frame_size_is_limited_by_state)
                (pair.server.closed_for() == Reason::oversized);
     };
 
-    BOOST_TEST(!oversized(State::hello_wait, max_frame_before_auth));
-    BOOST_TEST(oversized(State::hello_wait, max_frame_before_auth + 1));
+    BOOST_TEST(!oversized(State::hello_wait, max_frame_before_auth, all_features));
+    BOOST_TEST(oversized(State::hello_wait, max_frame_before_auth + 1, all_features));
     for (auto state : {State::connect_wait, State::deciding, State::established}) {
-        BOOST_TEST(!oversized(state, max_frame));
-        BOOST_TEST(oversized(state, max_frame + 1));
+        BOOST_TEST(!oversized(state, max_frame_with_data, all_features));
+        BOOST_TEST(oversized(state, max_frame_with_data + 1, all_features));
+        BOOST_TEST(!oversized(state, max_frame, ~feature_tcp_path));
+        BOOST_TEST(oversized(state, max_frame + 1, ~feature_tcp_path));
     }
 }
 

@@ -69,7 +69,7 @@ BOOST_AUTO_TEST_CASE(bytes_may_arrive_one_by_one)
     for (int round = 0; round < 4; ++round) {
         for (auto [from, to] :
              {std::pair(&server, &client), std::pair(&client, &server)}) {
-            for (auto byte : from->session->take_output()) {
+            for (auto byte : from->session->take_output().bytes) {
                 to->session->receive({&byte, 1}, now);
             }
         }
@@ -85,9 +85,9 @@ BOOST_AUTO_TEST_CASE(the_token_never_travels)
     for (int round = 0; round < 4; ++round) {
         for (auto [from, to] :
              {std::pair(&server, &client), std::pair(&client, &server)}) {
-            auto bytes = from->session->take_output();
-            wire.insert(wire.end(), bytes.begin(), bytes.end());
-            to->session->receive(bytes, now);
+            auto output = from->session->take_output();
+            wire.insert(wire.end(), output.bytes.begin(), output.bytes.end());
+            to->session->receive(output.bytes, now);
         }
     }
     server.last(Kind::connect);
@@ -155,7 +155,7 @@ BOOST_AUTO_TEST_CASE(other_major_is_refused_with_both_versions)
     auto detail = client.last(Kind::closed).detail;
     BOOST_CHECK(client.closed_for() == Reason::version);
     BOOST_TEST(mentions(detail, "2.7"));
-    BOOST_TEST(mentions(detail, "1.0"));
+    BOOST_TEST(mentions(detail, "1.1"));
 
     // The server learns why, and so does its log.
     auto refuse = *find<Refuse>(client.output());

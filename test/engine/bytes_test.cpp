@@ -338,3 +338,70 @@ BOOST_AUTO_TEST_CASE(a_peer_that_goes_leaves_nothing_behind)
     }
     BOOST_REQUIRE(wait({&a, &c}, [&] { return c.received.size() == 20; }));
 }
+
+// If both ends held credit for puts that wait behind gets, neither might have any left to read with.
+BOOST_AUTO_TEST_CASE(what_waits_behind_a_fence_asks_for_no_credit)
+{
+    constexpr size_t got = 128 << 10, put = 4000;
+    constexpr unsigned puts = 60;
+    struct Side {
+        Side(Device &device) : node(device, tight(device)), memory(device, 1 << 20)
+        {
+        }
+
+        Node node;
+        Memory memory;
+        be_peer_t *peer = nullptr;
+        size_t wanted   = 0; // completions
+
+        void *name()
+        {
+            return reinterpret_cast<void *>(++wanted);
+        }
+    };
+    Device device;
+    Side a(device), b(device);
+    a.peer = a.node.connect(b.node);
+    b.peer = b.node.connect(a.node);
+    BOOST_REQUIRE(wait({&a.node, &b.node}, [&] {
+        return be_peer_can_send(a.peer) != 0 && be_peer_can_send(b.peer) != 0;
+    }));
+    const auto bulk = [](Side &side) {
+        uint64_t sum = 0;
+        be_peer_metrics(
+                side.peer,
+                [](void *arg, const be_metric_t *metric) {
+                    const std::string name = metric->name;
+                    if (name == "bulk_queued" || name == "bulk_outstanding") {
+                        *static_cast<uint64_t *>(arg) += metric->value;
+                    }
+                },
+                &sum);
+        return sum;
+    };
+    for (unsigned round = 0; round < 20; ++round) {
+        for (Side *side : {&a, &b}) {
+            const Side &other = side == &a ? b : a;
+            const be_sge_t into{side->memory.bytes.data(), got, side->memory.mem.lkey};
+            BOOST_REQUIRE_EQUAL(be_get_zcopy(side->peer, &into, 1,
+                                             other.memory.address(got),
+                                             other.memory.mem.rkey, side->name()),
+                                BE_INPROGRESS);
+            be_peer_fence(side->peer);
+            for (unsigned i = 0; i < puts; ++i) {
+                const be_sge_t from{side->memory.bytes.data() + 2 * got, put,
+                                    side->memory.mem.lkey};
+                BOOST_REQUIRE_EQUAL(be_put_zcopy(side->peer, &from, 1,
+                                                 other.memory.address(3 * got + i * put),
+                                                 other.memory.mem.rkey, side->name()),
+                                    BE_INPROGRESS);
+            }
+            BOOST_CHECK_LE(bulk(*side), got);
+        }
+        BOOST_REQUIRE(wait({&a.node, &b.node}, [&] {
+            return a.node.completed.size() == a.wanted &&
+                   b.node.completed.size() == b.wanted;
+        }));
+        BOOST_CHECK_EQUAL(bulk(a) + bulk(b), 0);
+    }
+}

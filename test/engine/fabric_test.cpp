@@ -320,6 +320,39 @@ BOOST_AUTO_TEST_CASE(a_fence_orders_messages_behind_puts)
     }
 }
 
+// What waits behind a fence must not use up the window that the fence waits for.
+BOOST_AUTO_TEST_CASE(a_fence_between_gets_and_puts_needs_no_window)
+{
+    constexpr size_t length = 256 << 10;
+    Device device;
+    be_fabric_config_t config = device.config();
+    config.chunk              = 4096;
+    config.window             = 16384;
+    Node a(device, config), b(device, config);
+    be_peer_t *peer = a.connect(b);
+    be_mem_t mine, theirs;
+    BOOST_REQUIRE_EQUAL(be_mem_alloc(device.md, 2 * length, &mine), BE_OK);
+    BOOST_REQUIRE_EQUAL(be_mem_alloc(device.md, 2 * length, &theirs), BE_OK);
+    const be_sge_t part{mine.address, length, mine.lkey};
+    const auto remote = reinterpret_cast<uint64_t>(theirs.address);
+    uintptr_t wanted  = 0;
+    for (unsigned round = 0; round < 4; ++round) {
+        const auto operate = round % 2 == 0 ? be_get_zcopy : be_put_zcopy;
+        BOOST_REQUIRE_EQUAL(push({&a, &b},
+                                 [&] {
+                                     return operate(peer, &part, 1, remote, theirs.rkey,
+                                                    reinterpret_cast<void *>(wanted + 1));
+                                 }),
+                            BE_INPROGRESS);
+        ++wanted;
+        be_peer_fence(peer);
+    }
+    BOOST_CHECK(wait({&a, &b}, [&] { return a.completed.size() == wanted; }));
+    a.close();
+    be_mem_free(device.md, &mine);
+    be_mem_free(device.md, &theirs);
+}
+
 BOOST_AUTO_TEST_CASE(the_event_descriptor_wakes_a_sleeper)
 {
     Pair pair;

@@ -43,9 +43,68 @@ test_engine_bytes_test_SOURCES  = test/engine/bytes_test.cpp test/engine/waiting
 test_engine_bytes_test_CPPFLAGS = $(AM_CPPFLAGS) $(BOOST_TEST_CPPFLAGS)
 test_engine_bytes_test_LDADD    = src/engine/libbe_engine.la $(BOOST_TEST_LIBS) -lpthread
 
+check_PROGRAMS += test/engine/crowd_test
+TESTS          += test/engine/crowd_test
+test_engine_crowd_test_SOURCES  = test/engine/crowd_test.cpp test/engine/world.hpp
+test_engine_crowd_test_CPPFLAGS = $(AM_CPPFLAGS) $(BOOST_TEST_CPPFLAGS)
+test_engine_crowd_test_LDADD    = src/engine/libbe_engine.la $(BOOST_TEST_LIBS)
+
 check_PROGRAMS += test/engine/neighbour_test
 TESTS          += test/engine/neighbour_test
 test_engine_neighbour_test_SOURCES  = test/engine/neighbour_test.cpp test/engine/process.hpp test/engine/waiting.hpp \
 	test/engine/world.hpp
 test_engine_neighbour_test_CPPFLAGS = $(AM_CPPFLAGS) $(BOOST_TEST_CPPFLAGS)
 test_engine_neighbour_test_LDADD    = src/engine/libbe_engine.la $(BOOST_TEST_LIBS) -lpthread
+
+check_PROGRAMS += test/engine/recovery_test
+TESTS          += test/engine/recovery_test
+test_engine_recovery_test_SOURCES  = test/engine/recovery_test.cpp test/engine/pair.hpp test/engine/world.hpp
+test_engine_recovery_test_CPPFLAGS = $(AM_CPPFLAGS) $(BOOST_TEST_CPPFLAGS) $(VERBS_CPPFLAGS)
+test_engine_recovery_test_LDADD    = src/engine/libbe_engine.la $(BOOST_TEST_LIBS)
+
+check_PROGRAMS += test/engine/repair_test
+TESTS          += test/engine/repair_test
+test_engine_repair_test_SOURCES  = test/engine/repair_test.cpp test/engine/pair.hpp test/engine/world.hpp
+test_engine_repair_test_CPPFLAGS = $(AM_CPPFLAGS) $(BOOST_TEST_CPPFLAGS) $(VERBS_CPPFLAGS)
+test_engine_repair_test_LDADD    = src/engine/libbe_engine.la $(BOOST_TEST_LIBS)
+
+check_PROGRAMS += test/engine/storm_test
+TESTS          += test/engine/storm_test
+test_engine_storm_test_SOURCES  = test/engine/pair.hpp test/engine/storm_test.cpp test/engine/waiting.hpp \
+	test/engine/world.hpp
+test_engine_storm_test_CPPFLAGS = $(AM_CPPFLAGS) $(BOOST_TEST_CPPFLAGS) $(VERBS_CPPFLAGS)
+test_engine_storm_test_LDADD    = src/engine/libbe_engine.la $(BOOST_TEST_LIBS)
+
+check_PROGRAMS += test/engine/seen_test
+TESTS          += test/engine/seen_test
+test_engine_seen_test_SOURCES  = test/engine/seen_test.cpp test/engine/pair.hpp test/engine/world.hpp
+test_engine_seen_test_CPPFLAGS = $(AM_CPPFLAGS) $(BOOST_TEST_CPPFLAGS) $(VERBS_CPPFLAGS) $(FMT_CFLAGS)
+test_engine_seen_test_LDADD    = src/engine/libbe_engine.la $(BOOST_TEST_LIBS)
+
+check_PROGRAMS += test/engine/tcp_parts_test
+TESTS          += test/engine/tcp_parts_test
+test_engine_tcp_parts_test_SOURCES  = test/engine/tcp_parts_test.cpp
+test_engine_tcp_parts_test_CPPFLAGS = $(AM_CPPFLAGS) $(BOOST_TEST_CPPFLAGS) $(VERBS_CPPFLAGS)
+test_engine_tcp_parts_test_LDADD    = src/engine/libbe_engine.la $(BOOST_TEST_LIBS) -lpthread
+
+check_PROGRAMS += test/engine/fallback_test
+TESTS          += test/engine/fallback_test
+test_engine_fallback_test_SOURCES  = test/engine/fallback_test.cpp test/engine/falling.hpp test/engine/pair.hpp \
+	test/engine/world.hpp
+test_engine_fallback_test_CPPFLAGS = $(AM_CPPFLAGS) $(BOOST_TEST_CPPFLAGS) $(VERBS_CPPFLAGS) $(FMT_CFLAGS)
+test_engine_fallback_test_LDADD    = src/engine/libbe_engine.la $(BOOST_TEST_LIBS)
+
+check_PROGRAMS += test/engine/fallback_cases_test
+TESTS          += test/engine/fallback_cases_test
+test_engine_fallback_cases_test_SOURCES  = test/engine/fallback_cases_test.cpp test/engine/falling.hpp \
+	test/engine/pair.hpp test/engine/waiting.hpp test/engine/world.hpp
+test_engine_fallback_cases_test_CPPFLAGS = $(AM_CPPFLAGS) $(BOOST_TEST_CPPFLAGS) $(VERBS_CPPFLAGS) $(FMT_CFLAGS)
+test_engine_fallback_cases_test_LDADD    = src/engine/libbe_engine.la $(BOOST_TEST_LIBS)
+
+check_PROGRAMS += test/engine/lasting_test
+TESTS          += test/engine/lasting_test
+test_engine_lasting_test_SOURCES  = test/engine/falling.hpp test/engine/lasting_test.cpp test/engine/pair.hpp \
+	test/engine/world.hpp test/lib/procfs.cpp test/lib/procfs.hpp
+test_engine_lasting_test_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/test $(BOOST_TEST_CPPFLAGS) $(VERBS_CPPFLAGS) \
+	$(FMT_CFLAGS)
+test_engine_lasting_test_LDADD    = src/engine/libbe_engine.la $(BOOST_TEST_LIBS)

@@ -1,20 +1,62 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The engine's parts that need no device: addresses, the queue pair table, the queue of operations.
+// The engine's parts that need no device: addresses, the queue pair table, the queues of operations and of what was
+// posted.
 
 #define BOOST_TEST_MODULE engine_parts
 #include "engine/address.hpp"
 #include "engine/bulk_operation.hpp"
 #include "engine/qpn_table.hpp"
 #include "engine/receive_ring.hpp"
+#include "engine/send_account.hpp"
+#include "engine/send_queue.hpp"
 
 #include <boost/test/unit_test.hpp>
 
 #include <array>
+#include <functional>
+#include <initializer_list>
 #include <random>
 #include <unordered_map>
+#include <vector>
 
 using namespace be::engine;
+
+// Work leaves room to what the protocol says, and that to markers, which always find some to bring the rest back.
+BOOST_AUTO_TEST_CASE(a_completion_queue_is_not_overrun)
+{
+    SendAccount account(64);
+    const auto fill = [&](bool (SendAccount::*room)() const noexcept) {
+        while ((account.*room)()) {
+            account.posted(false);
+        }
+        return account.outstanding();
+    };
+    BOOST_CHECK_EQUAL(fill(&SendAccount::room), 48u);
+    BOOST_CHECK_EQUAL(fill(&SendAccount::room_for_protocol), 56u);
+    BOOST_CHECK_EQUAL(fill(&SendAccount::room_for_marker), 64u);
+
+    BOOST_CHECK(account.reclaim_due());
+    account.reclaimed(false); // for want of room
+    BOOST_CHECK(account.reclaim_due());
+    account.reclaimed(true);
+    BOOST_CHECK(!account.reclaim_due());
+    account.retired();
+    account.posted(true);
+    BOOST_CHECK(account.reclaim_due());
+    while (account.outstanding() >= 48) {
+        account.retired();
+    }
+    BOOST_CHECK(!account.reclaim_due());
+    BOOST_CHECK(account.room());
+
+    BOOST_CHECK_EQUAL(account.signals(), 1u);
+    account.completed();
+    account.completed(); // a failure that nobody asked to hear of
+    BOOST_CHECK_EQUAL(account.signals(), 0u);
+    account.replayed(16);
+    BOOST_CHECK(account.crowded());
+}
 
 BOOST_AUTO_TEST_CASE(addresses_survive_the_journey)
 {
@@ -122,4 +164,69 @@ BOOST_AUTO_TEST_CASE(receive_buffers_have_room_in_front_and_are_aligned)
         BOOST_CHECK_EQUAL(layout.align_offset, layout.payload_offset + 24);
         BOOST_CHECK_EQUAL(layout.alignment, 128u);
     }
+}
+
+namespace {
+
+// Slots of a queue without a device; `value` tells them apart.
+struct Replayed {
+    explicit Replayed(std::initializer_list<Slot::Kind> kinds) : queue(64)
+    {
+        for (const Slot::Kind kind : kinds) {
+            BOOST_REQUIRE_EQUAL(queue.keep({.kind = kind, .value = kept++}), 0);
+        }
+    }
+
+    // Markers are not posted again.
+    void replay()
+    {
+        posted.clear();
+        const int count = queue.replay(
+                [](const Slot &slot) { return slot.kind != Slot::Kind::marker; },
+                [&](const Slot &, std::uint64_t number) {
+                    posted.push_back(static_cast<std::uint32_t>(number));
+                    return 0;
+                },
+                note());
+        BOOST_REQUIRE_EQUAL(count, posted.size());
+    }
+
+    std::function<void(const Slot &)> note()
+    {
+        return [this](const Slot &slot) { done.push_back(slot.value); };
+    }
+
+    SendQueue queue;
+    std::uint64_t kept = 0;
+    std::vector<std::uint32_t> posted; // their numbers, as a completion has them
+    std::vector<std::uint64_t> done;
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(what_fails_again_after_a_replay_is_not_done)
+{
+    using enum Slot::Kind;
+    Replayed replayed({plain, marker, plain, marker, marker});
+    replayed.replay();
+    BOOST_REQUIRE_EQUAL(replayed.posted.size(), 2);
+    replayed.queue.retire(replayed.posted[0], replayed.note());
+    replayed.queue.failed(replayed.posted[1], replayed.note());
+    BOOST_TEST(replayed.done == (std::vector<std::uint64_t>{0, 1}),
+               boost::test_tools::per_element());
+    BOOST_CHECK(replayed.queue.drained());
+}
+
+BOOST_AUTO_TEST_CASE(what_a_replay_leaves_out_is_done_with_what_is_before_it)
+{
+    using enum Slot::Kind;
+    Replayed replayed({marker, plain, marker, plain, marker});
+    replayed.replay();
+    BOOST_TEST(replayed.done == (std::vector<std::uint64_t>{0}),
+               boost::test_tools::per_element());
+    replayed.queue.retire(replayed.posted[0], replayed.note());
+    BOOST_CHECK_EQUAL(replayed.done.size(), 2);
+    replayed.queue.retire(replayed.posted[1], replayed.note());
+    BOOST_CHECK_EQUAL(replayed.done.size(), 5);
+    BOOST_CHECK(replayed.queue.idle());
 }

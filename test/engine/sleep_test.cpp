@@ -100,3 +100,38 @@ BOOST_AUTO_TEST_CASE(a_sleeper_uses_no_processor_time)
     BOOST_CHECK(!await_event(pair.sender, 500));
     BOOST_CHECK_LT(cpu_seconds(CLOCK_THREAD_CPUTIME_ID) - before, 0.05);
 }
+
+// The fabric looks at its queues also for reasons of its own (silence.cpp, every third of a second with these timeouts),
+// in the middle of whatever it is called for. What it finds then counts as well: who asks to sleep over it waits for ever.
+BOOST_AUTO_TEST_CASE(progress_counts_what_it_told)
+{
+    Device device;
+    be_fabric_config_t config = device.config();
+    config.timeout            = 1;
+    config.retry_count        = 0;
+    Node reader(device, config);
+    Node target(device, config);
+    be_peer_t *peer = reader.connect(target);
+    be_mem_t memory{};
+    BOOST_REQUIRE_EQUAL(be_mem_alloc(device.md, 4096, &memory), BE_OK);
+    const auto remote = reinterpret_cast<uint64_t>(memory.address);
+
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(2);
+    size_t issued = 0, kept_from_us = 0;
+    while (std::chrono::steady_clock::now() < end) {
+        if (issued == reader.completed.size() &&
+            be_get_bcopy(peer, nullptr, nullptr, 8, remote, memory.rkey,
+                         reinterpret_cast<void *>(issued + 1)) == BE_INPROGRESS) {
+            ++issued;
+        }
+        const size_t before   = reader.completed.size();
+        const unsigned events = be_fabric_progress(reader.fabric);
+        kept_from_us += events == 0 && reader.completed.size() != before;
+        be_fabric_progress(target.fabric);
+    }
+    BOOST_REQUIRE(
+            wait({&reader, &target}, [&] { return reader.completed.size() == issued; }));
+    BOOST_TEST_MESSAGE(issued << " reads");
+    BOOST_CHECK_EQUAL(kept_from_us, 0u);
+    be_mem_free(device.md, &memory);
+}

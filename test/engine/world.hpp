@@ -8,6 +8,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
@@ -36,10 +37,14 @@ inline std::vector<uint8_t> pattern(size_t length, unsigned seed)
     return data;
 }
 
+// The software device, or the one that BE_TEST_DEVICE names.
 class Device {
 public:
-    Device()
+    // `number`: which of the software devices, where there are several.
+    explicit Device(unsigned number = 0)
     {
+        const char *wanted        = std::getenv("BE_TEST_DEVICE");
+        const be_soft_mode_t mode = wanted == nullptr ? BE_SOFT_YES : BE_SOFT_NO;
         if (const char *modules = std::getenv("BE_MODULEDIR")) {
             ::setenv("UCX_BE_SOFT_LIBRARY",
                      (std::string(modules) + "/libsoftrdma.so").c_str(), 0);
@@ -47,12 +52,17 @@ public:
         be_port_info_t *ports = nullptr;
         unsigned count        = 0;
         char why[256];
-        const be_status_t status = be_ports_query(BE_SOFT_YES, &ports, &count, why,
-                                                  sizeof(why));
-        BOOST_REQUIRE_MESSAGE(status == BE_OK && count >= 1, why);
-        port = ports[0];
+        const be_status_t status = be_ports_query(mode, &ports, &count, why, sizeof(why));
+        BOOST_REQUIRE_MESSAGE(status == BE_OK && count > number, why);
+        const be_port_info_t *chosen = std::find_if(
+                ports + number, ports + count, [&](const be_port_info_t &candidate) {
+                    return wanted == nullptr || std::string(candidate.device) == wanted;
+                });
+        BOOST_REQUIRE_MESSAGE(chosen != ports + count,
+                              "BE_TEST_DEVICE=" << wanted << ": there is no such device");
+        port = *chosen;
         be_ports_release(ports);
-        BOOST_REQUIRE_EQUAL(be_md_open(port.device, BE_SOFT_YES, &md), BE_OK);
+        BOOST_REQUIRE_EQUAL(be_md_open(port.device, mode, &md), BE_OK);
     }
 
     ~Device()
@@ -113,11 +123,10 @@ public:
         std::pair<const char *, uint64_t> wanted{name, ~uint64_t{0}};
         be_fabric_metrics(
                 fabric,
-                [](void *arg, const char *metric, const char *, const char *,
-                   uint64_t value) {
+                [](void *arg, const be_metric_t *metric) {
                     auto *out = static_cast<std::pair<const char *, uint64_t> *>(arg);
-                    if (std::string(metric) == out->first) {
-                        out->second = value;
+                    if (std::string(metric->name) == out->first) {
+                        out->second = metric->value;
                     }
                 },
                 &wanted);

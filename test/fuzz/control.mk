@@ -24,6 +24,8 @@ test_fuzz_control_libfuzzer_SOURCES  = \
 	src/control/reason.cpp \
 	src/control/session.cpp \
 	src/control/session_handshake.cpp \
+	src/control/session_probe.cpp \
+	src/control/session_traffic.cpp \
 	src/control/types.cpp
 endif
 

@@ -3,8 +3,8 @@
 // Fuzz target: what a peer can do on a control connection. Two sessions are brought to some
 // point of their handshake; then one of them, the target, is driven by the input.
 //
-// Input: one byte that says how far the handshake goes (lower 3 bits) and who is the target
-// (bit 3: the client); then steps, one byte each (modulo the number of kinds) with what it
+// Input: one byte that says how far the handshake goes (lower 3 bits), who is the target
+// (bit 3: the client) and whether the client only probes (bit 4); then steps, one byte each (modulo the number of kinds) with what it
 // needs: see Step. Whatever is missing at the end reads as zero.
 //
 // Aborts when a session breaks a promise of its header, above all when it believes that
@@ -17,6 +17,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <vector>
@@ -36,13 +37,16 @@ enum Step : std::uint8_t {
     pass_time, // 1 byte, in units of 200 ms
     clog, // the transport takes nothing of the output
     lose, // the stream ends
+    recover,
+    recovered,
+    data, // 1 byte length, then as many bytes
     step_count,
 };
 
 constexpr std::uint64_t server_id       = 0x1111;
 constexpr std::uint64_t client_id       = 0x2222;
-constexpr std::uint64_t server_features = 0b0111;
-constexpr std::uint64_t client_features = 0b1110;
+constexpr std::uint64_t server_features = 0b0111 | feature_recovery | feature_tcp_path;
+constexpr std::uint64_t client_features = 0b1110 | feature_recovery | feature_tcp_path;
 
 void require(bool good)
 {
@@ -112,7 +116,7 @@ Nonce nonce_of(std::uint8_t value)
 
 class World {
 public:
-    World(std::size_t handshake_steps, bool target_is_client) :
+    World(std::size_t handshake_steps, bool target_is_client, bool client_probes) :
         m_server(Session::server(
                 [](std::uint64_t id) -> std::optional<LocalFabric> {
                     if (id != server_id) {
@@ -121,9 +125,13 @@ public:
                     return fabric(server_id, server_features);
                 },
                 nonce_of(1), m_now, m_now + std::chrono::seconds(2))),
-        m_client(Session::client(fabric(client_id, client_features),
-                                 fabric(server_id, 0).identity, info_of(client_id),
-                                 nonce_of(2), m_now, m_now + std::chrono::seconds(2))),
+        m_client(client_probes ?
+                         Session::prober(fabric(client_id, client_features), server_id,
+                                         m_now, m_now + std::chrono::seconds(2)) :
+                         Session::client(fabric(client_id, client_features),
+                                         fabric(server_id, 0).identity,
+                                         info_of(client_id), nonce_of(2), m_now,
+                                         m_now + std::chrono::seconds(2))),
         m_target(target_is_client ? m_client : m_server),
         m_other(target_is_client ? m_server : m_client)
     {
@@ -146,7 +154,7 @@ public:
             break;
         }
         case Step::raw:
-            m_target.receive(input.take(input.byte()), m_now);
+            feed(m_target, input.take(input.byte()));
             break;
         case Step::exchange:
             // The other end is honest: it may well complete the handshake.
@@ -171,10 +179,19 @@ public:
             m_target.tick(m_now);
             break;
         case Step::clog:
-            check_output(m_target.take_output());
+            check_output(m_target.take_output().bytes);
             break;
         case Step::lose:
             m_target.lost(Reason::closed_by_peer, "fuzzed");
+            break;
+        case Step::recover:
+            m_target.recover({1, path_rdma, {}, info_of(own_id())});
+            break;
+        case Step::recovered:
+            m_target.recovered(1);
+            break;
+        case Step::data:
+            m_target.data(encode_data({.payload = input.take(input.byte())}));
             break;
         }
         collect();
@@ -189,11 +206,14 @@ private:
 
     void carry(Session &from, Session &to)
     {
-        auto bytes = from.take_output();
-
-        check_output(bytes);
-        from.sent(bytes.size());
-        to.receive(bytes, m_now);
+        for (auto output = from.take_output(); !output.empty();
+             output      = from.take_output()) {
+            check_output(output.bytes);
+            if (!output.is_data) {
+                from.sent(output.size());
+            }
+            feed(to, output.bytes);
+        }
     }
 
     // Each frame is copied to memory of exactly its size, for the sake of sanitizers.
@@ -204,7 +224,18 @@ private:
         bytes[0] = static_cast<std::uint8_t>(content.size());
         bytes[1] = static_cast<std::uint8_t>(content.size() >> 8);
         std::copy(content.begin(), content.end(), bytes.begin() + frame_header_size);
-        m_target.receive(bytes, m_now);
+        feed(m_target, bytes);
+    }
+
+    // The events of the target are taken while the data in them is valid.
+    void feed(Session &session, std::span<const std::uint8_t> bytes)
+    {
+        do {
+            bytes = session.receive(bytes, m_now);
+            if (&session == &m_target) {
+                collect();
+            }
+        } while (!bytes.empty());
     }
 
     // Output consists of whole messages that the peer can read.
@@ -212,7 +243,7 @@ private:
     {
         FrameReader reader;
 
-        reader.set_limit(max_frame);
+        reader.set_limit(max_frame_with_data);
         while (!bytes.empty()) {
             require(reader.read(bytes) == FrameReader::Status::complete);
             require(std::holds_alternative<Message>(decode(reader.frame())));
@@ -244,11 +275,39 @@ private:
                 require(m_delivered && !m_ready && (&m_target == &m_server));
                 m_ready = true;
                 break;
+            case Kind::recover:
+                require(validate(event->recover).empty());
+                require(event->recover.connect.fabric_id == m_target.remote_fabric());
+                require_established();
+                break;
+            case Kind::recovered:
+                require_established();
+                break;
+            case Kind::data:
+                require_established();
+                require(validate(event->data).empty());
+                // Reads every byte, for the sake of sanitizers.
+                m_sum = std::accumulate(event->data.header.begin(),
+                                        event->data.header.end(), m_sum);
+                m_sum = std::accumulate(event->data.payload.begin(),
+                                        event->data.payload.end(), m_sum);
+                break;
+            case Kind::probed:
+                require(!m_probed && !m_authenticated && (&m_target == &m_client));
+                require(event->probe != ProbeResult::unknown);
+                m_probed = true;
+                break;
             case Kind::closed:
                 m_closed = true;
                 break;
             }
         }
+    }
+
+    // What only established sessions carry. A client is ready by its own decision.
+    void require_established() const
+    {
+        require(m_delivered && (m_ready || (&m_target == &m_client)));
     }
 
     void check()
@@ -268,6 +327,8 @@ private:
     bool m_authenticated    = false;
     bool m_delivered        = false;
     bool m_ready            = false;
+    unsigned m_sum          = 0; // of all data
+    bool m_probed           = false;
     bool m_closed           = false;
 };
 
@@ -279,7 +340,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
 
     Input input({data, size});
     auto start = input.byte();
-    World world(start % 8, (start & 8) != 0);
+    World world(start % 8, (start & 8) != 0, (start & 16) != 0);
 
     while (!input.empty()) {
         world.step(input);

@@ -22,6 +22,7 @@ test_lib_libbe_systest_la_SOURCES  = \
 	test/lib/process.hpp \
 	test/lib/procfs.cpp \
 	test/lib/procfs.hpp \
+	test/lib/sanitized.hpp \
 	test/lib/report.cpp \
 	test/lib/report.hpp
 endif

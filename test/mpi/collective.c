@@ -3,26 +3,10 @@
  * All-to-all (equal and unequal parts), broadcast and allreduce of 1 B to 16 MiB, content checked. The larger
  * sizes are left out where all ranks together would need more than MAX_TOTAL bytes.
  */
-#include "check.h"
+#include "exchange.h"
 
 static const size_t MAX_SIZE  = 16u << 20;
 static const size_t MAX_TOTAL = 256u << 20;
-
-static void alltoall(int rank, int ranks, size_t size, int round)
-{
-    unsigned char *out = allocate(size * ranks), *in = allocate(size * ranks);
-    int peer;
-
-    for (peer = 0; peer < ranks; ++peer) {
-        pattern_fill(out + peer * size, size, rank, round, peer * size);
-    }
-    MPI_Alltoall(out, (int)size, MPI_BYTE, in, (int)size, MPI_BYTE, MPI_COMM_WORLD);
-    for (peer = 0; peer < ranks; ++peer) {
-        pattern_check("alltoall", in + peer * size, size, peer, round, rank * size);
-    }
-    free(out);
-    free(in);
-}
 
 /* Rank r sends r + p + 1 parts of `size` to rank p, none where both are equal. */
 static int parts(int from, int to)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Windows: put, get and accumulate under fence, under lock, and under post-start-complete-wait. */
-#include "check.h"
+#include "exchange.h"
 
 #include <string.h>
 
@@ -8,30 +8,13 @@ enum {
     SLOT = 3000
 }; /* bytes of each rank's part of a window: no power of two */
 
-static void
-check_slots(const char *what, const unsigned char *window, int ranks, int round)
-{
-    int origin;
-
-    for (origin = 0; origin < ranks; ++origin) {
-        pattern_check(what, window + (size_t)origin * SLOT, SLOT, origin, round, 0);
-    }
-}
-
 static void put_and_get(MPI_Win win, unsigned char *window, int rank, int ranks)
 {
     unsigned char *mine = allocate(SLOT), *back = allocate(SLOT);
-    int peer, round;
+    int round;
 
     for (round = 0; round < 10; ++round) {
-        pattern_fill(mine, SLOT, rank, round, 0);
-        MPI_Win_fence(0, win);
-        for (peer = 0; peer < ranks; ++peer) {
-            MPI_Put(mine, SLOT, MPI_BYTE, peer, (MPI_Aint)rank * SLOT, SLOT, MPI_BYTE,
-                    win);
-        }
-        MPI_Win_fence(0, win);
-        check_slots("put under fence", window, ranks, round);
+        put_to_all(win, window, SLOT, mine, rank, ranks, round);
         MPI_Win_fence(0, win);
         MPI_Get(back, SLOT, MPI_BYTE, (rank + 1) % ranks, (MPI_Aint)rank * SLOT, SLOT,
                 MPI_BYTE, win);

@@ -4,7 +4,7 @@
 
 if HAVE_UCX
 check_PROGRAMS += test/perftest/be_ucp_verify
-TESTS          += test/perftest/matrix.sh test/perftest/verify.sh
+TESTS          += test/perftest/matrix.sh test/perftest/steady.sh test/perftest/verify.sh
 
 test_perftest_be_ucp_verify_CPPFLAGS = $(systest_cppflags)
 test_perftest_be_ucp_verify_LDADD    = $(systest_libs)
@@ -20,4 +20,5 @@ endif
 
 EXTRA_DIST += \
 	test/perftest/matrix.sh \
+	test/perftest/steady.sh \
 	test/perftest/verify.sh

@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Puts the results of all scenarios under all policies into docs/flow.md; takes minutes.
+# Puts the results of all scenarios under all policies into docs/flow-control.md; takes minutes.
 #   table.sh [FILE]   FILE: results of `be_sim --suite full`, to spare the run
 set -euo pipefail
 
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-page=$top/docs/flow.md
+page=$top/docs/flow-control.md
 results=$(mktemp)
 trap 'rm -f "$results" "$results.page"' EXIT
 

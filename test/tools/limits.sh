@@ -7,6 +7,8 @@
 . "$(dirname "${BASH_SOURCE[0]}")/../lib/harness.sh"
 # shellcheck source=test/lib/server.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../lib/server.sh"
+# shellcheck source=test/lib/perftest.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../lib/perftest.sh"
 
 library=${BE_MODULEDIR:?names the folder of libsoftrdma.so}/libsoftrdma.so
 info=$BE_BUILDDIR/src/tools/be_info
@@ -58,6 +60,70 @@ if command -v ibv_rc_pingpong >/dev/null; then
     fi
 else
     be_skip "peers out of reach" "no ibv_rc_pingpong (ibverbs-utils)"
+fi
+
+# transfers LIMIT: between a server and a client that are under it.
+transfers() {
+    local test name size rc
+    for test in "tag_lat 8" "tag_bw 65536" "tag_bw 1000000" "ucp_put_bw 1048576" "ucp_get 1048576"; do
+        read -r name size <<<"$test"
+        rc=0
+        perf_pair 60 -t "$name" -s "$size" -n 50 -w 2 -f || rc=$?
+        be_verdict "$1: $name $size B" "$rc" 60 "$BE_TMP/server.log" "$BE_TMP/client.log"
+    done
+}
+
+# As much locked memory as a system gives to ordinary users: less buffers, and nothing that stands still.
+PERF_SERVER=("${BE_PREFIX[@]}" env SOFTRDMA_LOCKED=8)
+PERF_CLIENT=("${PERF_SERVER[@]}")
+transfers "8 MiB of locked memory"
+said='receives instead of [0-9]+, .*the limit on locked memory, SOFTRDMA_LOCKED, is 8388608 bytes'
+for log in "$BE_TMP/server.log" "$BE_TMP/client.log"; do
+    if [ "$(grep -cE "$said" "$log")" = 1 ]; then be_pass "8 MiB of locked memory: said once"; else
+        be_fail "8 MiB of locked memory (expected one line '$said')" "$log"
+    fi
+done
+
+# Not enough to start with.
+be_bounded 60 env SOFTRDMA_LOCKED=1 "${BE_PREFIX[@]}" ucx_info -w -u t >"$BE_TMP/log" 2>&1 </dev/null
+rc=$?
+if [ "$rc" != 124 ] && grep -q 'ibv_reg_mr.*SOFTRDMA_LOCKED, is 1048576 bytes' "$BE_TMP/log"; then
+    be_pass "1 MiB of locked memory: says why"
+else
+    be_fail "1 MiB of locked memory (exit status $rc)" "$BE_TMP/log"
+fi
+
+# A memory group whose limit the kernel enforces by killing: enough for few buffers, then for next to nothing.
+make_group() {
+    local top
+    for top in /sys/fs/cgroup/memory /sys/fs/cgroup; do
+        group=$top/be-limits-$$
+        if mkdir "$group" 2>/dev/null; then
+            for limit_file in memory.limit_in_bytes memory.max; do
+                if [ -e "$group/$limit_file" ]; then return 0; fi
+            done
+            rmdir "$group"
+        fi
+    done
+    group=
+    return 1
+}
+
+# shellcheck disable=SC2016 # for the shell that enters
+enter='echo $$ >"$GROUP/cgroup.procs" && exec "$@"'
+group='' limit_file=''
+if make_group; then
+    trap 'be_cleanup; rm -f /dev/shm/softrdma*-"$SOFTRDMA_DOMAIN"; rmdir "$group" 2>/dev/null' EXIT
+    export GROUP=$group
+    PERF_SERVER=(bash -c "$enter" enter "${BE_PREFIX[@]}")
+    PERF_CLIENT=("${PERF_SERVER[@]}")
+    for mebi in 96 64; do
+        echo $((mebi << 20)) >"$group/$limit_file"
+        transfers "memory group of $mebi MiB"
+    done
+    unset GROUP
+else
+    echo "# no memory group: that needs root, and a hierarchy that is mounted for writing"
 fi
 
 # A mount namespace of its own, where that is allowed.

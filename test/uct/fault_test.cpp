@@ -179,16 +179,21 @@ BOOST_AUTO_TEST_CASE(killed_under_load)
     iov.memh   = local.memh();
     iov.count  = 1;
 
-    // It stands still first, so that work piles up: sends until refused, then pending ones.
+    // It stands still first, so that work piles up: sends until there is no credit, then pending ones.
     peer.signal(SIGSTOP);
     Completion puts, gets, messages, flushed;
     size_t sent = 0;
-    for (bool open = true; open && (sent < 100000); ++sent) {
+    for (unsigned refused = 0; (refused < 1000) && (sent < 100000); ++sent) {
         uct_iov_t small        = iov;
         small.length           = 4096;
         uct_completion_t *comp = messages.use();
-        open = messages.started(uct_ep_am_zcopy(ep.handle(), peer_am_id, nullptr, 0,
-                                                &small, 1, 0, comp)) >= UCS_OK;
+        const bool taken       = messages.started(uct_ep_am_zcopy(ep.handle(), peer_am_id,
+                                                                  nullptr, 0, &small, 1, 0,
+                                                                  comp)) >= UCS_OK;
+        refused                = taken ? 0 : refused + 1;
+        if (!taken) {
+            survivor.iface->progress();
+        }
     }
     for (int i = 0; i < 50; ++i) {
         puts.started(uct_ep_put_zcopy(ep.handle(), &iov, 1, peer.remote(), key.rkey(),

@@ -195,6 +195,8 @@ BOOST_AUTO_TEST_CASE(interface_parameters)
                  {"TIMEOUT", "inf"},
                  {"TIMEOUT", "0"},
                  {"RETRY_COUNT", "7"},
+                 {"MAX_RECOVERIES", "0"},
+                 {"FALLBACK", "udp"},
                  {"TRAFFIC_CLASS", "256"},
                  {"SL", "16"},
                  {"GID_INDEX", "300"},

@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <random>
 
@@ -206,6 +207,83 @@ BOOST_AUTO_TEST_CASE(read_only_memory)
         BOOST_CHECK_EQUAL(world.transfer(uct_ep_get_zcopy, local, remote),
                           UCS_ERR_INVALID_PARAM);
     }
+}
+
+// Pages of the range that are in memory.
+size_t resident(const uint8_t *data, size_t length)
+{
+    std::vector<unsigned char> state(length / page);
+    BOOST_REQUIRE_EQUAL(mincore(const_cast<uint8_t *>(data), length, state.data()), 0);
+    return std::count_if(state.begin(), state.end(),
+                         [](unsigned char one) { return (one & 1) != 0; });
+}
+
+// Memory that went out of sight comes back when it will be needed, and no more than was named.
+BOOST_AUTO_TEST_CASE(advice_brings_memory_in)
+{
+    World world("direct"); // the cache would throw the registration away with the pages
+    if (!is_be()) {
+        return;
+    }
+    const uct_md_h md = world.initiator.md();
+    BOOST_CHECK(world.initiator.md_attr().cap.flags & UCT_MD_FLAG_ADVISE);
+    for (const int protection : {PROT_READ | PROT_WRITE, PROT_READ}) {
+        Mapping mapping(16 * page, protection);
+        Memory memory(world.initiator, mapping.data, mapping.length);
+        BOOST_REQUIRE_EQUAL(madvise(mapping.data, mapping.length, MADV_DONTNEED), 0);
+        BOOST_REQUIRE_EQUAL(resident(mapping.data, mapping.length), 0u);
+
+        BOOST_CHECK_EQUAL(uct_md_mem_advise(md, memory.memh(), mapping.data,
+                                            mapping.length, UCT_MADV_NORMAL),
+                          UCS_OK);
+        BOOST_CHECK_EQUAL(resident(mapping.data, mapping.length), 0u);
+        // From the middle of a page to that of another one.
+        BOOST_CHECK_EQUAL(uct_md_mem_advise(md, memory.memh(), mapping.data + 100,
+                                            3 * page, UCT_MADV_WILLNEED),
+                          UCS_OK);
+        BOOST_CHECK_EQUAL(resident(mapping.data, mapping.length), 4u);
+        BOOST_CHECK_EQUAL(uct_md_mem_advise(md, memory.memh(), mapping.data,
+                                            mapping.length, UCT_MADV_WILLNEED),
+                          UCS_OK);
+        BOOST_CHECK_EQUAL(resident(mapping.data, mapping.length), 16u);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(advice_for_what_is_not_registered_is_refused)
+{
+    World world("direct");
+    if (!is_be()) {
+        return;
+    }
+    Mapping mapping(16 * page, PROT_READ | PROT_WRITE);
+    Memory memory(world.initiator, mapping.data + page, 4 * page);
+    const auto advise = [&](size_t offset, size_t length) {
+        return uct_md_mem_advise(world.initiator.md(), memory.memh(),
+                                 mapping.data + offset, length, UCT_MADV_WILLNEED);
+    };
+    BOOST_CHECK_EQUAL(advise(page, 4 * page), UCS_OK);
+    BOOST_CHECK_EQUAL(advise(5 * page - 1, 1), UCS_OK);
+    BOOST_CHECK_EQUAL(advise(page - 1, 1), UCS_ERR_INVALID_PARAM);
+    BOOST_CHECK_EQUAL(advise(page, 4 * page + 1), UCS_ERR_INVALID_PARAM);
+    BOOST_CHECK_EQUAL(advise(5 * page, 1), UCS_ERR_INVALID_PARAM);
+    BOOST_CHECK_EQUAL(advise(page, SIZE_MAX - page), UCS_ERR_INVALID_PARAM);
+}
+
+// UCP asks for the kind of memory where a domain can tell: this one has host memory only, and says so.
+BOOST_AUTO_TEST_CASE(memory_types_are_not_told_apart)
+{
+    World world("rcache");
+    if (!is_be()) {
+        return;
+    }
+    BOOST_CHECK_EQUAL(world.initiator.md_attr().cap.detect_mem_types, 0u);
+    BOOST_CHECK_EQUAL(world.initiator.md_attr().cap.reg_mem_types,
+                      UCS_BIT(UCS_MEMORY_TYPE_HOST));
+    char byte;
+    uct_md_mem_attr_t attr{};
+    attr.field_mask = UCT_MD_MEM_ATTR_FIELD_MEM_TYPE;
+    BOOST_CHECK_EQUAL(uct_md_mem_query(world.initiator.md(), &byte, 1, &attr),
+                      UCS_ERR_UNSUPPORTED);
 }
 
 BOOST_AUTO_TEST_CASE(memory_that_is_not_there)

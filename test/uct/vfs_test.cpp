@@ -61,7 +61,7 @@ size_t check_numbers(const std::string &folder)
         ucs_vfs_path_info_t info{};
         BOOST_REQUIRE_EQUAL(ucs_vfs_path_get_info((folder + "/" + name).c_str(), &info),
                             UCS_OK);
-        if ((name == "peer") || ((info.mode & S_IFMT) != S_IFREG)) {
+        if ((name == "peer") || (name == "path") || ((info.mode & S_IFMT) != S_IFREG)) {
             continue;
         }
         const std::string text = read(folder + "/" + name);
@@ -106,6 +106,8 @@ BOOST_AUTO_TEST_CASE(metrics_are_files)
         BOOST_REQUIRE_EQUAL(eps.size(), 1u);
         BOOST_CHECK_GT(check_numbers(folder + "/ep/" + eps[0]), 5u);
         BOOST_CHECK(read(folder + "/ep/" + eps[0] + "/peer").find("fabric ") == 0);
+        BOOST_CHECK(read(folder + "/ep/" + eps[0] + "/path")
+                            .find("state ready\npath rdma\nepoch 0\n") == 0);
     }
     // The endpoint's files go with it.
     BOOST_CHECK(list(folder + "/ep").empty());

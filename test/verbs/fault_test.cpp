@@ -181,6 +181,19 @@ BOOST_AUTO_TEST_CASE(removed_device_is_fatal)
     BOOST_TEST(pair.write() == IBV_WC_RETRY_EXC_ERR);
 }
 
+// What the device has acknowledged has arrived, and whoever lost the device still gets it.
+BOOST_AUTO_TEST_CASE(what_arrived_before_the_removal_can_be_polled)
+{
+    faulty pair;
+    BOOST_REQUIRE_EQUAL(pair.other.post_receive(64), 0);
+    BOOST_TEST(pair.there.fault("completion-delay delay=100s") == 1);
+    BOOST_REQUIRE_EQUAL(pair.self.send(8), 0);
+    BOOST_TEST(pair.self.wait_status() == IBV_WC_SUCCESS);
+    BOOST_TEST(pair.there.fault("device-removed") == 1);
+    BOOST_TEST(pair.other.wait_async() == IBV_EVENT_DEVICE_FATAL);
+    BOOST_TEST(pair.other.wait().status == IBV_WC_SUCCESS);
+}
+
 BOOST_AUTO_TEST_CASE(stalled_process_does_not_poll_but_its_device_works)
 {
     faulty pair;
@@ -222,6 +235,23 @@ BOOST_AUTO_TEST_CASE(late_completions_wake_who_sleeps)
     BOOST_TEST(pair.other.wait_event());
     BOOST_TEST(now_ms() - start >= 50);
     BOOST_TEST(pair.other.wait(0).status == IBV_WC_SUCCESS);
+}
+
+// What completed before a queue pair was put into the error state can be polled when that is done.
+BOOST_AUTO_TEST_CASE(late_completions_do_not_outlast_an_error)
+{
+    faulty pair;
+    BOOST_REQUIRE_EQUAL(pair.self.post_receive(64), 0);
+    BOOST_TEST(pair.here.fault("completion-delay delay=20s") == 1);
+    BOOST_REQUIRE_EQUAL(pair.other.send(8), 0);
+    BOOST_TEST(pair.other.wait().status == IBV_WC_SUCCESS);
+    ibv_wc completion;
+    BOOST_TEST(ibv_poll_cq(pair.self.cq, 1, &completion) == 0);
+    ibv_qp_attr error{};
+    error.qp_state = IBV_QPS_ERR;
+    BOOST_REQUIRE_EQUAL(verbs().modify_qp(pair.self.qp, &error, IBV_QP_STATE), 0);
+    BOOST_REQUIRE_EQUAL(ibv_poll_cq(pair.self.cq, 1, &completion), 1);
+    BOOST_TEST(completion.status == IBV_WC_SUCCESS);
 }
 
 BOOST_AUTO_TEST_CASE(receives_are_refused)

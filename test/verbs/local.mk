@@ -26,6 +26,7 @@ test_verbs_softrdma_test_SOURCES = \
 	test/verbs/failure_test.cpp \
 	test/verbs/fault_parse_test.cpp \
 	test/verbs/fault_test.cpp \
+	test/verbs/id_table_test.cpp \
 	test/verbs/import_test.cpp \
 	test/verbs/main.cpp \
 	test/verbs/message_test.cpp \
@@ -47,9 +48,11 @@ test_verbs_softrdma_test_SOURCES = \
 	test/verbs/verbs_api.hpp \
 	test/verbs/window_test.cpp \
 	test/verbs/wire.hpp \
-	test/verbs/yield_test.cpp
+	test/verbs/yield_test.cpp \
+	test/lib/procfs.cpp \
+	test/lib/procfs.hpp
 test_verbs_softrdma_test_CPPFLAGS = \
-	$(AM_CPPFLAGS) $(VERBS_CPPFLAGS) $(BOOST_TEST_CPPFLAGS)
+	$(AM_CPPFLAGS) -I$(top_srcdir)/test $(VERBS_CPPFLAGS) $(BOOST_TEST_CPPFLAGS)
 test_verbs_softrdma_test_LDADD = \
 	src/softrdma/libsoftrdma_view.la $(BOOST_TEST_LIBS) -ldl -lpthread
 

@@ -21,10 +21,10 @@ without=$BE_BUILDDIR/test/verbs/without_cma
 "$without" EPERM true || be_abort "seccomp filters cannot be set"
 
 # What a filter changes is that the calls fail; the rest is the same as by configuration.
-SOFTRDMA_CMA=off be_case "semantics, by configuration" 240 "$suite" --color_output=no \
+SOFTRDMA_CMA=off be_case "semantics, by configuration" 600 "$suite" --color_output=no \
     '--run_test=!fabric_model:!fabric_parse:!fault_parse'
 for failure in EPERM ENOSYS; do
-    be_case "semantics, $failure" 120 "$without" "$failure" "$suite" --color_output=no \
+    be_case "semantics, $failure" 300 "$without" "$failure" "$suite" --color_output=no \
         '--run_test=remote/write*,atomics:message:datagram'
 done
 

@@ -2,13 +2,16 @@
 #include "tools/perf/roles.hpp"
 
 #include "tools/perf/content.hpp"
+#include "tools/perf/footprint.hpp"
 #include "tools/perf/histogram.hpp"
 #include "tools/perf/runtime.hpp"
 #include "tools/perf/sizes.hpp"
 
 #include <byteexpress/byteexpress.hpp>
 
+#include <algorithm>
 #include <iostream>
+#include <limits>
 #include <memory>
 #include <thread>
 
@@ -178,6 +181,71 @@ private:
     Reply m_reply;
 };
 
+// Something else each time, at random.
+class Soak : public Operation {
+public:
+    Soak(Runtime &runtime, const PerfOptions &options, unsigned number,
+         const std::string &address, std::mt19937_64 &random)
+    {
+        PerfOptions small = options;
+        PerfOptions large = options;
+        small.sizes       = "64";
+        large.sizes       = "1m";
+        m_all.push_back(std::make_unique<Fetch>(runtime, options, address));
+        m_all.push_back(
+                std::make_unique<Push>(runtime, options, number, address, random));
+        m_all.push_back(std::make_unique<Rpc>(runtime, small, "echo", address, random));
+        m_all.push_back(std::make_unique<Rpc>(runtime, large, "echo", address, random));
+        m_all.push_back(std::make_unique<Rpc>(runtime, large, "sink", address, random));
+    }
+    void prepare(std::mt19937_64 &random) override
+    {
+        m_now = random() % m_all.size();
+        m_all[m_now]->prepare(random);
+    }
+    uint64_t run(std::string &problem) override
+    {
+        return m_all[m_now]->run(problem);
+    }
+    uint64_t check(bool thorough) override
+    {
+        return m_all[m_now]->check(thorough);
+    }
+
+private:
+    std::vector<std::unique_ptr<Operation>> m_all;
+    size_t m_now = 0;
+};
+
+// One line now and then, of the first client.
+class Progress {
+public:
+    Progress(const PerfOptions &options, unsigned number) :
+        m_pause((options.workload == "soak" && number == 0) ?
+                        std::max(options.seconds / 20, 1.0) :
+                        std::numeric_limits<double>::infinity())
+    {
+    }
+    void look(double seconds, const Measured &measured, uint64_t operations)
+    {
+        if (seconds < m_due) {
+            return;
+        }
+        if (m_due != 0) {
+            const Footprint held = read_footprint();
+            std::cerr << "soak: " << static_cast<uint64_t>(seconds) << " s, "
+                      << operations << " operations, " << measured.failures << " failed, "
+                      << measured.corrupted << " wrong, " << (held.resident >> 20)
+                      << " MiB, " << held.descriptors << " descriptors" << std::endl;
+        }
+        m_due = seconds + m_pause;
+    }
+
+private:
+    const double m_pause;
+    double m_due = 0;
+};
+
 std::unique_ptr<Operation> make_operation(Runtime &runtime, const PerfOptions &options,
                                           unsigned number, const std::string &address,
                                           std::mt19937_64 &random)
@@ -187,6 +255,9 @@ std::unique_ptr<Operation> make_operation(Runtime &runtime, const PerfOptions &o
     }
     if (options.workload == "push") {
         return std::make_unique<Push>(runtime, options, number, address, random);
+    }
+    if (options.workload == "soak") {
+        return std::make_unique<Soak>(runtime, options, number, address, random);
     }
     if ((options.workload == "incast") ||
         ((options.workload == "mixed") && (number != 0))) {
@@ -201,8 +272,9 @@ std::unique_ptr<Operation> make_operation(Runtime &runtime, const PerfOptions &o
 
 class Loop {
 public:
-    Loop(const PerfOptions &options, Operation &operation, std::mt19937_64 &random) :
-        m_options(options), m_operation(operation), m_random(random)
+    Loop(const PerfOptions &options, unsigned number, Operation &operation,
+         std::mt19937_64 &random) :
+        m_options(options), m_number(number), m_operation(operation), m_random(random)
     {
     }
 
@@ -215,8 +287,11 @@ public:
         auto intended    = start;
         Histogram latency;
         Measured measured;
+        Progress progress(m_options, m_number);
 
         for (auto now = start; now < end; now = Clock::now()) {
+            progress.look(std::chrono::duration<double>(now - start).count(), measured,
+                          latency.count());
             m_operation.prepare(m_random);
             // Open loop: late because the one before was slow counts as latency, too.
             auto begin = now;
@@ -259,6 +334,7 @@ private:
     }
 
     const PerfOptions &m_options;
+    const unsigned m_number;
     Operation &m_operation;
     std::mt19937_64 &m_random;
 };
@@ -270,13 +346,19 @@ int run_client(const PerfOptions &options, unsigned number, const std::string &a
     std::mt19937_64 random(options.seed + 1000 + number);
     Runtime runtime(runtime_options(options));
     const auto operation = make_operation(runtime, options, number, address, random);
-    Loop loop(options, *operation, random);
+    Loop loop(options, number, *operation, random);
 
     loop.run(options.warm_up);
+    const TransportCounters counted = read_transport();
+    const Footprint held            = read_footprint();
     std::cout << "ready" << std::endl;
     std::string line;
     std::getline(std::cin, line);
-    Measured measured = loop.run(options.seconds);
+    Measured measured          = loop.run(options.seconds);
+    measured.transport         = read_transport().since(counted);
+    const Footprint more       = growth(held, read_footprint());
+    measured.memory_growth     = more.resident;
+    measured.descriptor_growth = more.descriptors;
     if ((options.workload == "mixed") && (number != 0)) {
         measured.latency.clear(); // the victim's is what counts
         measured.operations = 0;

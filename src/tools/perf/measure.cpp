@@ -45,9 +45,30 @@ void add(Run &run, Histogram &latency, const Measured &measured)
     total.corrupted += measured.corrupted;
     total.cpu_seconds += measured.cpu_seconds;
     total.seconds = std::max(total.seconds, measured.seconds);
+    total.transport.add(measured.transport);
+    total.memory_growth     = std::max(total.memory_growth, measured.memory_growth);
+    total.descriptor_growth = std::max(total.descriptor_growth,
+                                       measured.descriptor_growth);
     if (total.problem.empty()) {
         total.problem = measured.problem;
     }
+}
+
+void add_transport(Run &run, double operations)
+{
+    const TransportCounters &counted = run.total.transport;
+    if (!counted.known) {
+        return;
+    }
+    const auto each = [&](uint64_t value, double scale) {
+        return (operations > 0) ? static_cast<double>(value) * scale / operations : 0;
+    };
+    run.copied_bytes  = each(counted.bytes_copied, 1);
+    run.credit_us     = each(counted.credit_ns, 1e-3);
+    run.bytes_us      = each(counted.bytes_ns, 1e-3);
+    run.window_us     = each(counted.window_ns, 1e-3);
+    run.rnr           = static_cast<double>(counted.rnr);
+    run.registrations = static_cast<double>(counted.registrations);
 }
 
 Measured read_result(ChildProcess &process, double seconds)
@@ -80,6 +101,8 @@ Run measure(const PerfOptions &options, const std::string &transport,
         client->read_line(time_to_start + options.warm_up);
     }
     server->write_line("go");
+    server->read_line(time_to_start);
+    const std::optional<uint64_t> pauses = read_pauses();
     for (const auto &client : clients) {
         client->write_line("go");
     }
@@ -92,6 +115,9 @@ Run measure(const PerfOptions &options, const std::string &transport,
     }
     server->write_line("end");
     add(run, latency, read_result(*server, time_to_end));
+    if (const auto later = read_pauses(); (transport == "be") && pauses && later) {
+        run.pauses = static_cast<double>(*later) - static_cast<double>(*pauses);
+    }
 
     const auto operations = static_cast<double>(run.total.operations);
     run.total.latency     = latency.dump();
@@ -103,6 +129,7 @@ Run measure(const PerfOptions &options, const std::string &transport,
     run.operations_s      = operations / run.total.seconds;
     run.megabytes_s = static_cast<double>(run.total.bytes) / run.total.seconds / 1e6;
     run.cpu_us      = (operations > 0) ? run.total.cpu_seconds * 1e6 / operations : 0;
+    add_transport(run, operations);
     return run;
 }
 

@@ -4,6 +4,7 @@
 #include "tools/perf/options.hpp"
 
 #include <functional>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -20,11 +21,23 @@ struct Run {
     double operations_s = 0;
     double megabytes_s  = 0;
     double cpu_us       = 0; //< of client and server, for each operation
+
+    // What only be counts, over all processes; NaN with another transport.
+    static constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
+    double copied_bytes             = unknown; //< for each operation
+    double credit_us                = unknown; //< waited for credit, for each operation
+    double bytes_us                 = unknown; //< ... for byte credit
+    double window_us                = unknown; //< ... for the window
+    double rnr                      = unknown;
+    double registrations            = unknown; //< calls of ibv_reg_mr
+    double pauses                   = unknown; //< of this machine's port
     Measured total;
 };
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Run, transport, mean_us, p50_us, p99_us, p999_us,
-                                   max_us, operations_s, megabytes_s, cpu_us, total)
+                                   max_us, operations_s, megabytes_s, cpu_us,
+                                   copied_bytes, credit_us, bytes_us, window_us, rnr,
+                                   registrations, pauses, total)
 
 /**
  * Starts a server and the clients, and waits for their results.

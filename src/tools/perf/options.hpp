@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include "tools/perf/transport.hpp"
+
 #include <nlohmann/json.hpp>
 
 #include <cstdint>
@@ -11,9 +13,9 @@ namespace be::tools {
 
 /** What be_perf was asked to do. */
 struct PerfOptions {
-    std::string workload; //< fetch, push, incast, rpc or mixed
+    std::string workload; //< fetch, push, incast, rpc, mixed or soak
     std::string baseline; //< transport to compare with; empty: none
-    unsigned pairs   = 5; //< runs of each transport
+    unsigned pairs   = 0; //< runs of each transport; 0: as the workload has it
     double seconds   = 2; //< measured, of each run
     double warm_up   = 0.3; //< seconds before
     unsigned clients = 0; //< processes; 0: as the workload has it
@@ -26,6 +28,7 @@ struct PerfOptions {
     uint64_t seed        = 1;
     std::string address  = "127.0.0.1";
     bool verify          = true;
+    std::string growth   = "64m"; //< soak: memory that a process may gain
 
     /** What the workload wants where nothing was said. */
     void complete();
@@ -33,7 +36,7 @@ struct PerfOptions {
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PerfOptions, workload, baseline, pairs, seconds,
                                    warm_up, clients, keys, table, sizes, rate, progress,
-                                   spin_us, seed, address, verify)
+                                   spin_us, seed, address, verify, growth)
 
 /** What one process has measured; also what all of a run have, added up. */
 struct Measured {
@@ -45,9 +48,13 @@ struct Measured {
     double seconds      = 0;
     double cpu_seconds  = 0; //< user and system, without checking the content
     std::string problem; //< text of the first failure
+    TransportCounters transport;
+    uint64_t memory_growth     = 0; //< bytes; of a sum, the most of one process
+    uint64_t descriptor_growth = 0; //< likewise
 };
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Measured, latency, operations, bytes, failures,
-                                   corrupted, seconds, cpu_seconds, problem)
+                                   corrupted, seconds, cpu_seconds, problem, transport,
+                                   memory_growth, descriptor_growth)
 
 } // namespace be::tools

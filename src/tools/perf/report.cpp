@@ -31,12 +31,20 @@ constexpr Column columns[] = {
         {"CPU per operation", "us", &Run::cpu_us},
         {"operations", "/s", &Run::operations_s},
         {"bodies", "MB/s", &Run::megabytes_s},
+        {"copied per operation", "bytes", &Run::copied_bytes},
+        {"waited for credit", "us", &Run::credit_us},
+        {"waited for byte credit", "us", &Run::bytes_us},
+        {"waited for window", "us", &Run::window_us},
+        {"receiver not ready", "", &Run::rnr},
+        {"registrations", "", &Run::registrations},
+        {"pauses", "", &Run::pauses},
 };
 
+// NaN: nothing is known.
 double median(std::vector<double> values)
 {
     if (values.empty()) {
-        return 0;
+        return Run::unknown;
     }
     std::sort(values.begin(), values.end());
     const size_t middle = values.size() / 2;
@@ -49,7 +57,7 @@ values_of(const std::vector<Run> &runs, const std::string &transport, double Run
 {
     std::vector<double> values;
     for (const Run &run : runs) {
-        if (run.transport == transport) {
+        if ((run.transport == transport) && !std::isnan(run.*member)) {
             values.push_back(run.*member);
         }
     }
@@ -85,12 +93,25 @@ Ratio ratio_of(const std::vector<double> &ours, const std::vector<double> &other
     }
     const auto n = static_cast<double>(ratios.size());
     if (n < 2) {
-        return {median(ratios), 0, INFINITY};
+        return {ratios.empty() ? Run::unknown : ratios.front(), 0, INFINITY};
     }
     const double mean = sum / n;
     const double half = student(ratios.size() - 1) *
                         std::sqrt(std::max(0.0, square / n - mean * mean) / (n - 1));
     return {median(ratios), std::exp(mean - half), std::exp(mean + half)};
+}
+
+std::string title(const Column &column)
+{
+    return (*column.unit == '\0') ? column.name :
+                                    fmt::format("{}, {}", column.name, column.unit);
+}
+
+// Blank where nothing is known.
+std::string cell(double value, int digits)
+{
+    return std::isnan(value) ? std::string(12, ' ') :
+                               fmt::format("{:>12.{}f}", value, digits);
 }
 
 } // namespace
@@ -107,7 +128,7 @@ std::string to_table(const PerfOptions &options, const std::vector<Run> &runs)
               fmt::format("{} run{}", options.pairs, options.pairs == 1 ? "" : "s"),
               options.seconds);
 
-    text += fmt::format("  {:<24}{:>12}", "", "be");
+    text += fmt::format("  {:<30}{:>12}", "", "be");
     if (compare) {
         text += fmt::format("{:>12}{:>12}   {}", options.baseline, "ratio",
                             "95 % interval");
@@ -115,15 +136,16 @@ std::string to_table(const PerfOptions &options, const std::vector<Run> &runs)
     text += "\n";
     for (const Column &column : columns) {
         const auto ours = values_of(runs, "be", column.value);
-        text += fmt::format("  {:<24}{:>12.2f}",
-                            fmt::format("{}, {}", column.name, column.unit),
-                            median(ours));
+        text += fmt::format("  {:<30}{}", title(column), cell(median(ours), 2));
         if (compare) {
             const auto others = values_of(runs, options.baseline, column.value);
             const Ratio ratio = ratio_of(ours, others);
-            text += fmt::format("{:>12.2f}{:>12.3f}   {:.3f} - {:.3f}", median(others),
-                                ratio.median, ratio.low, ratio.high);
+            text += cell(median(others), 2) + cell(ratio.median, 3);
+            if (!std::isnan(ratio.median)) {
+                text += fmt::format("   {:.3f} - {:.3f}", ratio.low, ratio.high);
+            }
         }
+        text.erase(text.find_last_not_of(' ') + 1);
         text += "\n";
     }
     return text;
@@ -133,13 +155,15 @@ std::string to_csv(const std::vector<Run> &runs)
 {
     std::string text = "transport";
     for (const Column &column : columns) {
-        text += fmt::format(",{} [{}]", column.name, column.unit);
+        text += *column.unit == '\0' ? fmt::format(",{}", column.name) :
+                                       fmt::format(",{} [{}]", column.name, column.unit);
     }
     text += ",failures,corrupted\n";
     for (const Run &run : runs) {
         text += run.transport;
         for (const Column &column : columns) {
-            text += fmt::format(",{:.3f}", run.*column.value);
+            const double value = run.*column.value;
+            text += std::isnan(value) ? "," : fmt::format(",{:.3f}", value);
         }
         text += fmt::format(",{},{}\n", run.total.failures, run.total.corrupted);
     }
@@ -156,13 +180,13 @@ std::string to_json(const PerfOptions &options, const std::vector<Run> &runs)
                                                                       1);
         }
     }
-    nlohmann::json all = {{"schema_version", 1},  {"tool", "be_perf " PACKAGE_VERSION},
+    nlohmann::json all = {{"schema_version", 2},  {"tool", "be_perf " PACKAGE_VERSION},
                           {"library", version()}, {"options", options},
                           {"settings", settings}, {"runs", runs}};
     for (const Column &column : columns) {
         const Ratio ratio = ratio_of(values_of(runs, "be", column.value),
                                      values_of(runs, options.baseline, column.value));
-        if (!options.baseline.empty()) {
+        if (!options.baseline.empty() && !std::isnan(ratio.median)) {
             all["ratios"][column.name] = {{"median", ratio.median},
                                           {"low", ratio.low},
                                           {"high", ratio.high}};

@@ -2,6 +2,7 @@
 #include "tools/perf/roles.hpp"
 
 #include "tools/perf/content.hpp"
+#include "tools/perf/footprint.hpp"
 #include "tools/perf/runtime.hpp"
 #include "tools/perf/sizes.hpp"
 
@@ -38,7 +39,7 @@ int run_server(const PerfOptions &options)
         return Body::copy(std::as_bytes(std::span(&size, 1)));
     });
 
-    if (options.workload == "fetch") {
+    if ((options.workload == "fetch") || (options.workload == "soak")) {
         std::mt19937_64 random(options.seed);
         Sizes sizes(options.sizes);
         std::vector<std::byte> value;
@@ -53,10 +54,17 @@ int run_server(const PerfOptions &options)
 
     std::string line;
     std::getline(std::cin, line);
-    const double before = cpu_seconds();
+    const TransportCounters counted = read_transport();
+    const Footprint held            = read_footprint();
+    const double before             = cpu_seconds();
+    std::cout << "ready" << std::endl;
     std::getline(std::cin, line);
     Measured measured;
-    measured.cpu_seconds = cpu_seconds() - before;
+    measured.cpu_seconds       = cpu_seconds() - before;
+    measured.transport         = read_transport().since(counted);
+    const Footprint more       = growth(held, read_footprint());
+    measured.memory_growth     = more.resident;
+    measured.descriptor_growth = more.descriptors;
     std::cout << nlohmann::json(measured) << std::endl;
     return 0;
 }

@@ -9,21 +9,13 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include <cstdlib>
-
+#include "from_environment.hpp"
 #include "network.hpp"
 
 using namespace be;
 using namespace be::test;
 
 namespace {
-
-uint64_t from_environment(const char *name, uint64_t otherwise)
-{
-    const char *text = std::getenv(name);
-
-    return (text == nullptr) ? otherwise : std::strtoull(text, nullptr, 0);
-}
 
 core::FlowConfig random_config(std::mt19937_64 &random, uint32_t first_total)
 {
@@ -85,6 +77,7 @@ Schedule random_schedule(uint64_t seed)
     schedule.burst         = 1 + random() % 12;
     schedule.cancels       = random() % 3;
     schedule.leaves_lost   = random() % 3;
+    schedule.replaced      = random() % 4;
     schedule.refuse_growth = random() % 4 == 0;
     schedule.both_ways     = random() % 2 == 0;
     schedule.actions       = 1 + random() % 4;

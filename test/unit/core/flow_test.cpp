@@ -199,6 +199,23 @@ BOOST_AUTO_TEST_CASE(unreadable_arrivals)
     BOOST_TEST(f.flow.stats().capacity == 16u);
 }
 
+/* The path failed under a message: the receive is gone until it is posted again, the credit stays. */
+BOOST_AUTO_TEST_CASE(failed_receives)
+{
+    FlowFixture f(config(16, 2));
+    uint32_t peer        = f.join(0);
+    uint32_t outstanding = f.flow.stats().outstanding;
+
+    f.flow.receive_failed(f.now, f.actions);
+    BOOST_TEST(f.flow.pool().posted() == 15u);
+    BOOST_TEST(f.flow.stats().outstanding == outstanding);
+    f.flow.reposted(1, f.now, f.actions);
+    BOOST_TEST(f.flow.pool().posted() == 16u);
+    BOOST_TEST(f.flow.stats().capacity == 16u);
+    BOOST_TEST(f.flow.stats().overdrafts == 0u);
+    BOOST_TEST((f.flow.arrival(peer, 0, 0, f.now, f.actions) == Verdict::in_order));
+}
+
 BOOST_AUTO_TEST_CASE(requests_are_answered_from_what_is_free)
 {
     FlowFixture f(config(8, 2));

@@ -35,6 +35,9 @@ Network::Network(const Schedule &schedule) :
     for (uint32_t i = 0; i < schedule.cancels; ++i) {
         add(Event::cancel, below(static_cast<uint32_t>(m_sides.size())));
     }
+    for (uint32_t i = 0; i < schedule.replaced; ++i) {
+        add(Event::replace, below(static_cast<uint32_t>(m_sides.size())));
+    }
     for (uint32_t i = 0; i < schedule.leaves_lost; ++i) {
         add(Event::lose, below(static_cast<uint32_t>(m_sides.size())));
     }
@@ -126,14 +129,10 @@ void Network::execute(Node &node, const Action &action)
     }
 
     uint32_t index = node.side_of_peer[action.peer];
-    Side &side     = m_sides[index];
 
     switch (action.kind) {
     case Action::answer_request:
-        side.notices.push_back(
-                {{Notice::grant, action.value}, node.flow.granted(side.peer)});
-        node.flow.told(side.peer);
-        add(Event::notice, index);
+        notify(index, Notice::grant, action.value);
         break;
     case Action::write_cell:
         if (chance(50)) {
@@ -143,20 +142,13 @@ void Network::execute(Node &node, const Action &action)
         }
         break;
     case Action::send_request:
-        side.notices.push_back({*core::decode_notice(core::encode(
-                                        Notice{Notice::request, action.value})),
-                                0});
-        add(Event::notice, index);
+        notify(index, Notice::request, action.value);
         break;
     case Action::resume:
         dispatch(index);
         break;
     case Action::return_credit:
-        for (uint32_t i = 0; (i < action.value) && (side.queued == 0) &&
-                             node.flow.admit_message(side.peer);
-             ++i) {
-            post(index, HeaderKind::credit, 0);
-        }
+        return_credit(index, action.value);
         break;
     default:
         execute_bytes(index, action);
@@ -220,6 +212,9 @@ void Network::disconnect(uint32_t leaf)
         side.sent = side.received = 0;
         side.messages.clear();
         side.notices.clear();
+        side.broken = side.rewired = false;
+        side.unsent.clear();
+        side.returns = 0;
         ++side.life;
     }
     for (uint32_t index : {2 * leaf, 2 * leaf + 1}) {
@@ -236,6 +231,9 @@ void Network::dispatch(uint32_t index)
     Side &side       = m_sides[index];
     core::Flow &flow = side.node->flow;
 
+    if (side.broken) {
+        return;
+    }
     while ((side.queued != 0) && flow.admit_message(side.peer)) {
         if (chance(2)) {
             flow.revert_message(side.peer); /* could not be posted just now */
@@ -261,7 +259,9 @@ void Network::write_cell(uint32_t index)
 {
     Side &side = m_sides[index];
 
-    if (side.node->flow.cell_due(side.peer)) {
+    if (side.broken) {
+        add(Event::write_cell, index);
+    } else if (side.node->flow.cell_due(side.peer)) {
         uint64_t word = 0;
 
         core::store_cell(&word, side.node->flow.take_cell(side.peer));
@@ -308,11 +308,26 @@ void Network::step(Event event)
         return;
     }
 
+    if (event.kind == Event::replace) {
+        replace(event.side / 2);
+        return;
+    }
+
     if (event.life != side.life) {
         return; /* was on its way when the connection went */
     }
+    if (waits(event)) {
+        m_events.push_back(event);
+        return;
+    }
 
     switch (event.kind) {
+    case Event::rewire:
+        rewire(event.side);
+        break;
+    case Event::resume:
+        resume(event.side);
+        break;
     case Event::message:
         arrive(side, other, side.other);
         break;

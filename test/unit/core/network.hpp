@@ -15,6 +15,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <random>
 #include <stdexcept>
@@ -37,6 +38,7 @@ struct Schedule {
     uint32_t burst       = 8; /* most messages of one */
     uint32_t cancels     = 0; /* how often queued messages are cancelled */
     uint32_t leaves_lost = 0; /* how often a leaf goes and comes back */
+    uint32_t replaced    = 0; /* how often the path to a leaf is */
     uint32_t bulk        = 0; /* how often each direction of each leaf writes and reads */
     uint32_t large       = 0; /* how often it sends a large message; bytes, at most: */
     uint32_t largest     = 0;
@@ -115,6 +117,13 @@ private:
         std::deque<Write> writes; /* on their way from here */
         uint64_t bulk[2] = {}; /* by core::BulkKind: bytes that wait or are under way */
         uint64_t bulk_unposted[2] = {};
+
+        /* While its path is replaced */
+        bool broken  = false;
+        bool rewired = false;
+        core::Position position; /* of this side */
+        std::map<core::Notice::Kind, uint32_t> unsent;
+        uint32_t returns = 0; /* credit to give back */
     };
 
     struct Event {
@@ -132,7 +141,10 @@ private:
             read, /* value: bytes; the data arrives */
             done, /* value: bytes; what was written or sent is complete */
             cancel,
-            lose
+            lose,
+            replace, /* the path */
+            rewire,
+            resume
         };
 
         Kind kind;
@@ -161,6 +173,11 @@ private:
     void dispatch_large(uint32_t side);
     void take_off(Node &node, uint64_t bytes);
     void put_on(Node &node, uint64_t bytes);
+    void replace(uint32_t leaf);
+    void rewire(uint32_t side);
+    void resume(uint32_t side);
+    bool waits(const Event &event) const;
+    void return_credit(uint32_t side, uint32_t count);
     void check_quiet(const Side &side) const;
     void notify(uint32_t side, core::Notice::Kind kind, uint32_t value);
     void write_cell(uint32_t side);

@@ -46,8 +46,19 @@ void Network::take_off(Node &node, uint64_t bytes)
 
 void Network::notify(uint32_t index, Notice::Kind kind, uint32_t value)
 {
-    m_sides[index].notices.push_back(
-            {*core::decode_notice(core::encode(Notice{kind, value})), 0});
+    Side &side     = m_sides[index];
+    uint32_t total = 0;
+
+    if (side.broken) {
+        side.unsent[kind] = value;
+        return;
+    }
+    if (kind == Notice::grant) {
+        value = total = side.node->flow.granted(side.peer);
+        side.node->flow.told(side.peer);
+    }
+    side.notices.push_back(
+            {*core::decode_notice(core::encode(Notice{kind, value})), total});
     add(Event::notice, index);
 }
 
@@ -122,6 +133,10 @@ void Network::dispatch_large(uint32_t index)
 {
     Side &side       = m_sides[index];
     core::Flow &flow = side.node->flow;
+    if (side.broken) {
+        return;
+    }
+
     core::Waiting waiting{.small = side.queued, .large = 0, .first = 0, .all = 0};
 
     while (!side.large.empty() && flow.admit_message(side.peer, side.large.front())) {

@@ -5,6 +5,8 @@
 
 #include "memory/heap.hpp"
 
+#include "lib/sanitized.hpp"
+
 #include <boost/test/unit_test.hpp>
 
 #include <sys/wait.h>
@@ -231,7 +233,10 @@ BOOST_AUTO_TEST_CASE(one_thread_allocates_and_another_frees)
     BOOST_TEST(heap.stats().arena.mapped <= 4 * mebi); // it does not pile up
 }
 
-BOOST_AUTO_TEST_CASE(children_of_a_busy_process_can_go_on)
+// Not with a sanitizer: clang 14's runtime does not look after its own allocator's locks in fork(), so that a child of
+// threads which allocate hangs in that now and then.
+BOOST_AUTO_TEST_CASE(children_of_a_busy_process_can_go_on,
+                     *boost::unit_test::enable_if<!be::test::sanitized>())
 {
     FakeRegistrar registrar;
     Heap heap(small_heap(), registrar.callbacks());

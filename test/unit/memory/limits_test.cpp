@@ -4,6 +4,8 @@
 // never a crash.
 #include "fake_registrar.hpp"
 
+#include "lib/sanitized.hpp"
+
 #include "memory/heap.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -80,18 +82,7 @@ size_t exhaust(Heap &heap, std::string &why)
 } // namespace
 
 // Sanitizers' own memory is under the limits too, and they ignore mlock().
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define BE_SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define BE_SANITIZED 1
-#endif
-#endif
-#ifdef BE_SANITIZED
-const bool limits_hold = false;
-#else
-const bool limits_hold = true;
-#endif
+const bool limits_hold = !be::test::sanitized;
 
 boost::test_tools::assertion_result without_sanitizer(boost::unit_test::test_unit_id)
 {

@@ -8,7 +8,6 @@
 
 #include <cstdint>
 #include <cstring>
-#include <fstream>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -36,25 +35,6 @@ bool is_mapped(const void *address)
     return mincore(const_cast<void *>(address), 1, &state) == 0;
 }
 
-// Flags of the mapping that begins at `address`, as the kernel reports them ("VmFlags").
-std::string kernel_flags(const void *address)
-{
-    std::ifstream smaps("/proc/self/smaps");
-    std::string line;
-    bool inside = false;
-    while (std::getline(smaps, line)) {
-        uintptr_t begin;
-        uintptr_t end;
-        if (sscanf(line.c_str(), "%lx-%lx ", &begin, &end) == 2) {
-            const auto value = reinterpret_cast<uintptr_t>(address);
-            inside           = (value >= begin) && (value < end);
-        } else if (inside && (line.rfind("VmFlags:", 0) == 0)) {
-            return line;
-        }
-    }
-    return {};
-}
-
 } // namespace
 
 BOOST_AUTO_TEST_SUITE(region)
@@ -70,29 +50,6 @@ BOOST_AUTO_TEST_CASE(length_and_base_are_multiples_of_the_unit)
     }
 }
 
-BOOST_AUTO_TEST_CASE(pages_are_what_the_kernel_says)
-{
-    const Region region     = Region::map(region_unit);
-    const std::string flags = kernel_flags(region.data()) + " ";
-    BOOST_TEST_REQUIRE(flags.size() > 1);
-    BOOST_TEST((flags.find(" ht ") != std::string::npos) ==
-               (region.pages() == Pages::huge));
-    BOOST_TEST((flags.find(" hg ") != std::string::npos) ==
-               (region.pages() == Pages::transparent));
-    // Whoever does not get huge pages is told why.
-    BOOST_TEST((region.pages() == Pages::huge) == region.note().empty());
-}
-
-BOOST_AUTO_TEST_CASE(huge_pages_can_be_declined)
-{
-    RegionOptions options;
-    options.huge_pages  = false;
-    const Region region = Region::map(region_unit, options);
-    BOOST_TEST((region.pages() == Pages::ordinary));
-    BOOST_TEST(region.note().empty());
-    BOOST_TEST((kernel_flags(region.data()) + " ").find(" ht ") == std::string::npos);
-}
-
 BOOST_AUTO_TEST_CASE(prefault_touches_every_page)
 {
     RegionOptions options;
@@ -104,42 +61,6 @@ BOOST_AUTO_TEST_CASE(prefault_touches_every_page)
     const Region eager = Region::map(region_unit, options);
     BOOST_TEST(resident_pages(eager) ==
                region_unit / static_cast<size_t>(sysconf(_SC_PAGESIZE)));
-}
-
-BOOST_AUTO_TEST_CASE(unknown_node_is_noted_and_survived)
-{
-    RegionOptions options;
-    options.numa_node   = 4095;
-    options.huge_pages  = false;
-    const Region region = Region::map(region_unit, options);
-    BOOST_TEST(region.note().find("node 4095") != std::string::npos);
-    memset(region.data(), 1, region.length());
-}
-
-BOOST_AUTO_TEST_CASE(first_node_is_bound_or_said_not_to_be)
-{
-    RegionOptions options;
-    options.numa_node   = 0;
-    options.huge_pages  = false;
-    const Region region = Region::map(region_unit, options);
-    memset(region.data(), 1, region.length());
-
-    // "7f.. bind:0 anon=512", or "prefer:0", "prefer (many):0", by kernel version.
-    std::ifstream maps("/proc/self/numa_maps");
-    if (!maps) {
-        BOOST_TEST_MESSAGE("no /proc/self/numa_maps: placement cannot be read back");
-        return;
-    }
-    char wanted[32];
-    snprintf(wanted, sizeof(wanted), "%lx ",
-             reinterpret_cast<unsigned long>(region.data()));
-    std::string line;
-    while (std::getline(maps, line) && (line.rfind(wanted, 0) != 0)) {
-    }
-    const bool bound = (line.find("bind:0 ") != std::string::npos) ||
-                       (line.find("prefer:0 ") != std::string::npos) ||
-                       (line.find("prefer (many):0 ") != std::string::npos);
-    BOOST_TEST(bound == region.note().empty());
 }
 
 BOOST_AUTO_TEST_CASE(impossible_lengths_throw_and_name_the_length)

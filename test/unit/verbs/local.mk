@@ -6,6 +6,7 @@ EXTRA_DIST     += test/unit/verbs/symbols.sh
 test_unit_verbs_verbs_test_CPPFLAGS = $(AM_CPPFLAGS) $(VERBS_CPPFLAGS) $(BOOST_TEST_CPPFLAGS)
 test_unit_verbs_verbs_test_LDADD    = src/verbs/libbe_verbs.la $(BOOST_TEST_LIBS)
 test_unit_verbs_verbs_test_SOURCES  = \
+	test/unit/verbs/async_test.cpp \
 	test/unit/verbs/discovery_test.cpp \
 	test/unit/verbs/fake_sysfs.hpp \
 	test/unit/verbs/gid_test.cpp \

@@ -268,24 +268,40 @@ BOOST_AUTO_TEST_CASE(events_are_sorted_by_subject_and_acknowledged)
     ibv_async_event down  = {};
     down.event_type       = IBV_EVENT_PORT_ERR;
     down.element.port_num = 1;
+    ibv_async_event up    = {};
+    up.event_type         = IBV_EVENT_PORT_ACTIVE;
+    up.element.port_num   = 2;
     ibv_async_event gone  = {};
     gone.event_type       = IBV_EVENT_DEVICE_FATAL;
-    library.events        = {fatal, down, gone};
+    ibv_async_event moved = {};
+    moved.event_type      = IBV_EVENT_LID_CHANGE;
+    library.events        = {fatal, down, up, gone, moved};
 
     const auto first = events.next();
     BOOST_TEST_REQUIRE(first.has_value());
     BOOST_TEST((first->subject == AsyncEvent::Subject::queue_pair));
+    BOOST_TEST((first->kind == AsyncEvent::Kind::queue_pair_failed));
     BOOST_TEST(first->object == qp.get());
+    BOOST_TEST(first->qpn == qp.number());
     const auto second = events.next();
     BOOST_TEST_REQUIRE(second.has_value());
     BOOST_TEST((second->subject == AsyncEvent::Subject::port));
+    BOOST_TEST((second->kind == AsyncEvent::Kind::port_down));
     BOOST_TEST(second->port == 1);
     const auto third = events.next();
     BOOST_TEST_REQUIRE(third.has_value());
-    BOOST_TEST((third->subject == AsyncEvent::Subject::device));
-    BOOST_TEST(third->text == std::string("device failed"));
+    BOOST_TEST((third->kind == AsyncEvent::Kind::port_up));
+    BOOST_TEST(third->port == 2);
+    const auto fourth = events.next();
+    BOOST_TEST_REQUIRE(fourth.has_value());
+    BOOST_TEST((fourth->subject == AsyncEvent::Subject::device));
+    BOOST_TEST((fourth->kind == AsyncEvent::Kind::device_failed));
+    BOOST_TEST(fourth->text == std::string("device failed"));
+    const auto fifth = events.next();
+    BOOST_TEST_REQUIRE(fifth.has_value());
+    BOOST_TEST((fifth->kind == AsyncEvent::Kind::other));
     BOOST_TEST(!events.next());
-    BOOST_TEST(library.acknowledged == 3);
+    BOOST_TEST(library.acknowledged == 5);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -57,6 +57,7 @@ typedef struct be_runtime_params {
     be_progress_t progress;
     unsigned spin_us; /* BE_ADAPTIVE: how long to poll before sleeping */
     int pin; /* not 0: bind each thread to a core */
+    const char *token; /* shared secret, 16 to 1024 bytes; NULL: the variable BE_TOKEN */
 } be_runtime_params_t;
 
 /* Sets the defaults. */

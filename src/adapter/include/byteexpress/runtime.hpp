@@ -32,6 +32,13 @@ struct RuntimeOptions {
      * first hardware thread; with more threads than cores they take turns.
      */
     bool pin = false;
+
+    /**
+     * A secret that servers and channels share: 16 to 1024 bytes. Neither talks to whoever
+     * does not prove to know it; it is never sent. Empty: the variable BE_TOKEN, and if that
+     * is not set, anybody who reaches a server's address may call it.
+     */
+    std::string token = {};
 };
 
 /** Totals since the start, summed over the threads. */

@@ -91,6 +91,12 @@ struct ServerOptions {
 
     /** Connections, at most: at least 1. Further ones are rejected. */
     std::size_t max_connections = 4096;
+
+    /** Clients that connect and have not joined yet, at most: at least 1; others wait. */
+    std::size_t max_half_open = 128;
+
+    /** Who has not joined by then is cut off. At least 1. */
+    std::chrono::milliseconds handshake_timeout{2000};
 };
 
 struct ServerStats {

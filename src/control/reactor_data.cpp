@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Data that fabrics send over their connections: accounts, and the way there.
+
+#include "control/reactor.hpp"
+
+namespace be::control {
+
+std::shared_ptr<DataFlow> Reactor::find_flow(ConnectionId id)
+{
+    std::lock_guard lock(m_flows_mutex);
+    auto position = m_flows.find(id);
+
+    return (position == m_flows.end()) ? nullptr : position->second;
+}
+
+// Before the fabric hears of the connection: it may send as soon as it is ready.
+void Reactor::open_flow(Connection &connection, std::uint64_t features)
+{
+    if ((features & feature_tcp_path) == 0) {
+        return;
+    }
+
+    auto flow = std::make_shared<DataFlow>(connection.session().max_queued());
+    connection.set_flow(flow);
+    std::lock_guard lock(m_flows_mutex);
+    m_flows[connection.id()] = std::move(flow);
+}
+
+void Reactor::close_flow(ConnectionId id)
+{
+    std::lock_guard lock(m_flows_mutex);
+    m_flows.erase(id);
+}
+
+bool Reactor::data(ConnectionId id, const DataView &data)
+{
+    auto flow = find_flow(id);
+    if (!flow) {
+        // For the warning, if it is not just over.
+        decide(id, "data", [](Session &) { return false; });
+        return true;
+    }
+    if (!flow->is_open()) {
+        return false;
+    }
+
+    auto chunk = encode_data(data);
+    flow->add(chunk.size());
+    decide(id, "data", [this, id, flow, chunk](Session &session) {
+        if (session.data(chunk)) {
+            return true;
+        }
+        auto position = m_connections.find(id);
+        if (flow->drained(chunk.size()) && (position != m_connections.end())) {
+            on_writable(*position->second);
+        }
+        return false;
+    });
+    return true;
+}
+
+void Reactor::pause_reading(ConnectionId id, bool paused)
+{
+    auto act = [this, id, paused] {
+        auto position = m_connections.find(id);
+        if (position != m_connections.end()) {
+            auto connection = position->second;
+            connection->pause_reading(paused);
+        }
+    };
+
+    // In a callback it takes effect at once.
+    if (on_control_thread()) {
+        act();
+    } else {
+        asio::post(m_context, act);
+    }
+}
+
+void Reactor::on_writable(Connection &connection)
+{
+    if (auto *sink = sink_of(connection.session().local_fabric()); sink != nullptr) {
+        sink->on_writable(connection.id());
+    }
+}
+
+} // namespace be::control

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+#include "engine/remote_keys.hpp"
+
+#include "verbs/context.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <mutex>
+
+namespace be::engine {
+
+const char *to_string(Refusal refusal) noexcept
+{
+    switch (refusal) {
+    case Refusal::none:
+        return "nothing is wrong";
+    case Refusal::key:
+        return "the key is unknown";
+    case Refusal::range:
+        return "it goes beyond what was registered";
+    case Refusal::rights:
+        return "the key has no right to that";
+    }
+    return "the reason is unknown";
+}
+
+void RemoteKeys::add(std::uint32_t key, const void *address, std::size_t length,
+                     unsigned access)
+{
+    if ((access & (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ)) == 0) {
+        return;
+    }
+    const std::lock_guard lock(m_mutex);
+    m_ranges.insert_or_assign(key, Range{reinterpret_cast<std::uint64_t>(address), length,
+                                         access});
+}
+
+void RemoteKeys::remove(std::uint32_t key) noexcept
+{
+    const std::lock_guard lock(m_mutex);
+    m_ranges.erase(key);
+}
+
+Refusal RemoteKeys::judge(std::uint32_t key, std::uint64_t address, std::size_t length,
+                          unsigned access) const noexcept
+{
+    if (length == 0) {
+        return Refusal::none;
+    }
+    const auto found = m_ranges.find(key);
+    if (found == m_ranges.end()) {
+        return Refusal::key;
+    }
+    const Range &range = found->second;
+    if (address < range.begin || length > range.length ||
+        address - range.begin > range.length - length) {
+        return Refusal::range;
+    }
+    return (range.access & access) != 0 ? Refusal::none : Refusal::rights;
+}
+
+Refusal RemoteKeys::write(std::uint32_t key, std::uint64_t address,
+                          std::span<const std::byte> data) noexcept
+{
+    constexpr std::size_t tail = sizeof(
+            std::uint64_t); // at most a word that is waited for
+    const std::lock_guard lock(m_mutex);
+    const Refusal refusal = judge(key, address, data.size(), IBV_ACCESS_REMOTE_WRITE);
+    if (refusal == Refusal::none && !data.empty()) {
+        auto *to                = reinterpret_cast<std::byte *>(address);
+        const std::size_t first = data.size() - std::min(data.size(), tail);
+        std::memcpy(to, data.data(), first);
+        std::atomic_thread_fence(std::memory_order_release);
+        std::memcpy(to + first, data.data() + first, data.size() - first);
+    }
+    return refusal;
+}
+
+Refusal RemoteKeys::read(std::uint32_t key, std::uint64_t address,
+                         std::span<std::byte> data) noexcept
+{
+    const std::lock_guard lock(m_mutex);
+    const Refusal refusal = judge(key, address, data.size(), IBV_ACCESS_REMOTE_READ);
+    if (refusal == Refusal::none && !data.empty()) {
+        std::memcpy(data.data(), reinterpret_cast<const std::byte *>(address),
+                    data.size());
+    }
+    return refusal;
+}
+
+Refusal RemoteKeys::readable(std::uint32_t key, std::uint64_t address,
+                             std::size_t length) noexcept
+{
+    const std::lock_guard lock(m_mutex);
+    return judge(key, address, length, IBV_ACCESS_REMOTE_READ);
+}
+
+} // namespace be::engine
