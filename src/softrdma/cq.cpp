@@ -301,18 +301,6 @@ void completion_queue::end_poll()
     }
 }
 
-void completion_queue::arm(bool solicited_only)
-{
-    lock_ring();
-    // A request for any completion is not weakened by a later one for solicited ones.
-    if (!solicited_only) {
-        m_shared.armed.store(cq_armed_any, std::memory_order_relaxed);
-    } else if (m_shared.armed.load(std::memory_order_relaxed) == cq_not_armed) {
-        m_shared.armed.store(cq_armed_solicited, std::memory_order_relaxed);
-    }
-    m_shared.lock.unlock();
-}
-
 int completion_queue::resize(uint32_t wanted)
 {
     if ((wanted == 0) || (wanted > limits::cqes)) {

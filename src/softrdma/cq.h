@@ -172,6 +172,7 @@ private:
     // The producers' lock; what a producer that died with it had done is in the ring.
     void lock_ring();
 
+    bool any_wanted() const;
     template<class F>
     void wake_if(F wanted);
 

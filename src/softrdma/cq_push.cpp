@@ -153,6 +153,42 @@ void completion_queue::list_receives(queue_kind kind, uint32_t queue,
     }
 }
 
+// With the lock held.
+bool completion_queue::any_wanted() const
+{
+    const softrdma::cqe *ring = ring_of(m_owner.seg.base(), m_shared);
+    for (uint32_t i = m_shared.head.load(); i != m_shared.tail; ++i) {
+        if (wants_event(m_shared, ring[i & (m_shared.capacity - 1)].data)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// A request tells the device how far the application has polled, so what came after that raises the event at once. The
+// specification lets a device wait for the next completion, but programs are written for devices that do not: UCX
+// polls, finds nothing, arms and sleeps. What a fault withholds is announced when it is due.
+void completion_queue::arm(bool solicited_only)
+{
+    lock_ring();
+    // A request for any completion is not weakened by a later one for solicited ones.
+    if (!solicited_only) {
+        m_shared.armed.store(cq_armed_any, std::memory_order_relaxed);
+    } else if (m_shared.armed.load(std::memory_order_relaxed) == cq_not_armed) {
+        m_shared.armed.store(cq_armed_solicited, std::memory_order_relaxed);
+    }
+    const bool fire = (m_shared.notify_fd >= 0) && !m_owner.faults.disturbs() &&
+                      any_wanted();
+    if (fire) {
+        m_shared.armed.store(cq_not_armed, std::memory_order_relaxed);
+    }
+    m_shared.lock.unlock();
+    if (fire) {
+        send_event(m_owner.self(), m_shared, m_shared.notify_fd, m_shared.channel,
+                   m_shared.cookie);
+    }
+}
+
 // Sends an event if there are completions and it is wanted.
 template<class F>
 void completion_queue::wake_if(F wanted)
