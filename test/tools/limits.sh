@@ -84,6 +84,15 @@ for log in "$BE_TMP/server.log" "$BE_TMP/client.log"; do
     fi
 done
 
+# Services, whose bodies lie in memory that the application brings.
+for work in "fetch" "fetch --keys 8" "push" "mixed"; do
+    read -ra words <<<"$work"
+    for locked in 8 80; do
+        be_case "$locked MiB of locked memory: $work" 60 env "SOFTRDMA_LOCKED=$locked" "$BE_BUILDDIR/src/tools/be_perf" \
+            "${words[@]}" --pairs 1 --duration 0.3 --warm-up 0.1 --clients 2
+    done
+done
+
 # Not enough to start with.
 be_bounded 60 env SOFTRDMA_LOCKED=1 "${BE_PREFIX[@]}" ucx_info -w -u t >"$BE_TMP/log" 2>&1 </dev/null
 rc=$?

@@ -4,6 +4,7 @@
 #include "tools/perf/content.hpp"
 #include "tools/perf/footprint.hpp"
 #include "tools/perf/histogram.hpp"
+#include "tools/perf/process.hpp"
 #include "tools/perf/runtime.hpp"
 #include "tools/perf/sizes.hpp"
 
@@ -343,6 +344,7 @@ private:
 
 int run_client(const PerfOptions &options, unsigned number, const std::string &address)
 {
+    ParentProcess parent;
     std::mt19937_64 random(options.seed + 1000 + number);
     Runtime runtime(runtime_options(options));
     const auto operation = make_operation(runtime, options, number, address, random);
@@ -351,9 +353,8 @@ int run_client(const PerfOptions &options, unsigned number, const std::string &a
     loop.run(options.warm_up);
     const TransportCounters counted = read_transport();
     const Footprint held            = read_footprint();
-    std::cout << "ready" << std::endl;
-    std::string line;
-    std::getline(std::cin, line);
+    parent.write_line("ready");
+    parent.read_line();
     Measured measured          = loop.run(options.seconds);
     measured.transport         = read_transport().since(counted);
     const Footprint more       = growth(held, read_footprint());
@@ -363,7 +364,7 @@ int run_client(const PerfOptions &options, unsigned number, const std::string &a
         measured.latency.clear(); // the victim's is what counts
         measured.operations = 0;
     }
-    std::cout << nlohmann::json(measured) << std::endl;
+    parent.write_line(nlohmann::json(measured).dump());
     return 0;
 }
 

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <csignal>
+#include <iostream>
 #include <stdexcept>
 #include <system_error>
 
@@ -43,6 +44,15 @@ std::vector<std::string> merged_environment(const std::vector<std::string> &adde
         }
     }
     return all;
+}
+
+void write_to(int fd, const std::string &line)
+{
+    const std::string text = line + "\n";
+    if (write(fd, text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
+        throw std::system_error(errno, std::generic_category(),
+                                "a process has ended early");
+    }
 }
 
 } // namespace
@@ -90,11 +100,7 @@ ChildProcess::~ChildProcess()
 
 void ChildProcess::write_line(const std::string &line)
 {
-    const std::string text = line + "\n";
-    if (write(m_in, text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
-        throw std::system_error(errno, std::generic_category(),
-                                "a process has ended early");
-    }
+    write_to(m_in, line);
 }
 
 std::string ChildProcess::read_line(double seconds)
@@ -123,6 +129,25 @@ std::string ChildProcess::read_line(double seconds)
         }
         m_pending.append(buffer, static_cast<size_t>(count));
     }
+}
+
+ParentProcess::ParentProcess() : m_out(fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0))
+{
+    if ((m_out < 0) || (dup2(STDERR_FILENO, STDOUT_FILENO) < 0)) {
+        throw std::system_error(errno, std::generic_category(), "standard output");
+    }
+}
+
+void ParentProcess::write_line(const std::string &line)
+{
+    write_to(m_out, line);
+}
+
+std::string ParentProcess::read_line()
+{
+    std::string line;
+    std::getline(std::cin, line);
+    return line;
 }
 
 } // namespace be::tools

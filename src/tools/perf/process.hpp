@@ -34,4 +34,22 @@ private:
     std::string m_pending;
 };
 
+/**
+ * A child's end of that. Its standard output is its standard error from then on: what libraries print there, as UCX
+ * its warnings, is for the user.
+ */
+class ParentProcess {
+public:
+    /** @throws std::system_error. Before anything else is printed. */
+    ParentProcess();
+
+    void write_line(const std::string &line);
+
+    /** Waits for it; an empty one when the parent is gone. */
+    std::string read_line();
+
+private:
+    int m_out = -1;
+};
+
 } // namespace be::tools

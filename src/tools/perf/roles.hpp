@@ -2,7 +2,7 @@
 //
 // The processes of a measurement. be_perf runs itself once for each of them.
 //
-// They talk to the one that started them by lines on their standard input and output: a
+// They talk to the one that started them by lines (process.hpp): a
 // server says its address, a client "ready" once it is warm; "go" begins the measurement,
 // which the server answers with "ready", too. A client ends by itself and prints what it has measured (Measured as JSON); a server
 // does so at the next line.

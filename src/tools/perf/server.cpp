@@ -3,12 +3,11 @@
 
 #include "tools/perf/content.hpp"
 #include "tools/perf/footprint.hpp"
+#include "tools/perf/process.hpp"
 #include "tools/perf/runtime.hpp"
 #include "tools/perf/sizes.hpp"
 
 #include <byteexpress/byteexpress.hpp>
-
-#include <iostream>
 
 #include <sys/resource.h>
 
@@ -27,6 +26,7 @@ double cpu_seconds()
 
 int run_server(const PerfOptions &options)
 {
+    ParentProcess parent;
     Runtime runtime(runtime_options(options));
     ServerOptions server_options;
     server_options.address = options.address + ":0";
@@ -50,22 +50,20 @@ int run_server(const PerfOptions &options)
         }
     }
     server.start();
-    std::cout << server.address() << std::endl;
-
-    std::string line;
-    std::getline(std::cin, line);
+    parent.write_line(server.address());
+    parent.read_line();
     const TransportCounters counted = read_transport();
     const Footprint held            = read_footprint();
     const double before             = cpu_seconds();
-    std::cout << "ready" << std::endl;
-    std::getline(std::cin, line);
+    parent.write_line("ready");
+    parent.read_line();
     Measured measured;
     measured.cpu_seconds       = cpu_seconds() - before;
     measured.transport         = read_transport().since(counted);
     const Footprint more       = growth(held, read_footprint());
     measured.memory_growth     = more.resident;
     measured.descriptor_growth = more.descriptors;
-    std::cout << nlohmann::json(measured) << std::endl;
+    parent.write_line(nlohmann::json(measured).dump());
     return 0;
 }
 
