@@ -208,6 +208,7 @@ typedef struct be_fabric_attr {
     size_t max_zcopy; /* am_zcopy: header + payload */
     size_t max_rma; /* put and get zcopy */
     size_t max_iov;
+    int zero_copy; /* 0: so little memory may be locked that what applications send is better copied */
 } be_fabric_attr_t;
 
 void be_fabric_query(const be_fabric_t *fabric, be_fabric_attr_t *attr);

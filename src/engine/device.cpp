@@ -2,7 +2,9 @@
 
 #include "engine/device.hpp"
 
+#include "engine/limits.hpp"
 #include "engine/log.hpp"
+#include "verbs/error.hpp"
 #include "verbs/lockable.hpp"
 
 #include <fmt/format.h>
@@ -83,6 +85,7 @@ Device::Device(const std::string &name, verbs::SoftMode mode) : Device(find(name
 
 Device::Device(const verbs::PortReport &port) :
     m_context(table_of(port), port.device),
+    m_zero_copy(verbs::lockable_memory(port.soft) >= least_lockable_for_zero_copy),
     m_pd(m_context),
     m_events(m_context),
     m_local(arena_config(port, true), registrar(IBV_ACCESS_LOCAL_WRITE)),
@@ -90,6 +93,10 @@ Device::Device(const verbs::PortReport &port) :
              registrar(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
                        IBV_ACCESS_REMOTE_READ))
 {
+    if (!m_zero_copy) {
+        log(BE_LOG_INFO, "{}: large messages are copied, which costs speed: {}",
+            port.device, verbs::registration_hint(ENOMEM, port.soft));
+    }
 }
 
 memory::Registrar Device::registrar(unsigned access)

@@ -66,6 +66,12 @@ public:
         return verbs::MemoryRegion::attempt(m_pd, address, length, access, error);
     }
 
+    // What applications send can be registered; else too little memory may be locked.
+    bool zero_copy() const noexcept
+    {
+        return m_zero_copy;
+    }
+
     // Calls of ibv_reg_mr so far, for arenas and for user memory.
     std::uint64_t registrations() const noexcept
     {
@@ -78,6 +84,7 @@ private:
     memory::Registrar registrar(unsigned access);
 
     verbs::Context m_context;
+    const bool m_zero_copy;
     verbs::ProtectionDomain m_pd;
     DeviceEvents m_events;
     std::atomic<std::uint64_t> m_registrations{0};

@@ -256,7 +256,8 @@ be_fabric_attr_t Fabric::attributes() const noexcept
             .max_bcopy = m_config.segment_size,
             .max_zcopy = m_config.segment_size,
             .max_rma   = std::size_t{1} << 40,
-            .max_iov   = BE_MAX_SGE};
+            .max_iov   = BE_MAX_SGE,
+            .zero_copy = m_device->zero_copy()};
 }
 
 const FabricAddress &Fabric::address() const noexcept

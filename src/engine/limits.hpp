@@ -4,6 +4,8 @@
 
 #pragma once
 
+#include <cstdint>
+
 namespace be::engine {
 
 inline constexpr unsigned poll_batch = 16; // completions taken at once
@@ -28,6 +30,9 @@ inline constexpr unsigned notices_per_byte_peer =
 inline constexpr unsigned notice_receives = 8192; // twice that with byte credit
 inline constexpr unsigned notice_batch    = 32; // posted at once
 
+// Lockable memory below which what applications send is copied: two dozen operations of a mebibyte in flight would not fit
+// beside our own buffers, and UCP gives up an operation whose memory cannot be registered.
+inline constexpr std::uint64_t least_lockable_for_zero_copy = 64ull << 20;
 inline constexpr unsigned least_staging_buffers = 16; // that there are in any case
 inline constexpr unsigned looks_in_a_row        = 16; // of the waker
 inline constexpr unsigned least_backlog         = 64; // of messages that are worth a hold

@@ -71,6 +71,37 @@ ssize_t uct_be_ep_am_bcopy(uct_ep_h tl_ep, uint8_t id, uct_pack_callback_t pack_
     return length;
 }
 
+typedef struct {
+    const void *header;
+    size_t header_length;
+    const uct_iov_t *iov;
+    size_t iovcnt;
+} gather_t;
+
+static size_t pack_gather(void *dest, void *arg)
+{
+    const gather_t *gather = arg;
+    uint8_t *end           = mempcpy(dest, gather->header, gather->header_length);
+    size_t i;
+
+    for (i = 0; i < gather->iovcnt; ++i) {
+        end = mempcpy(end, uct_iov_get_buffer(&gather->iov[i]),
+                      uct_iov_get_length(&gather->iov[i]));
+    }
+    return end - (uint8_t *)dest;
+}
+
+/* am_zcopy of memory that the device could not register. */
+static ucs_status_t am_copied(uct_be_ep_t *ep, uint8_t id, gather_t *gather)
+{
+    const ssize_t length = be_am_bcopy(ep->peer, id, pack_gather, gather);
+    ucs_status_t status;
+
+    status = uct_be_ep_sent(ep, (length < 0) ? (be_status_t)length : BE_OK);
+    UCT_TL_EP_STAT_OP_IF_SUCCESS(status, &ep->super, AM, BCOPY, length);
+    return status;
+}
+
 ucs_status_t uct_be_ep_am_zcopy(uct_ep_h tl_ep, uint8_t id, const void *header,
                                 unsigned header_length, const uct_iov_t *iov,
                                 size_t iovcnt, unsigned flags, uct_completion_t *comp)
@@ -92,6 +123,12 @@ ucs_status_t uct_be_ep_am_zcopy(uct_ep_h tl_ep, uint8_t id, const void *header,
     status = uct_be_ep_check_gate(ep);
     if (ucs_unlikely(status != UCS_OK)) {
         return status;
+    }
+
+    if (ucs_unlikely(!uct_be_iov_is_pinned(iov, iovcnt))) {
+        gather_t gather = {header, header_length, iov, iovcnt};
+
+        return am_copied(ep, id, &gather);
     }
 
     op = uct_be_op_get(ep, UCT_BE_OP_ZCOPY, comp);

@@ -19,6 +19,19 @@ static ucs_status_t ep_probe(uct_be_ep_t *ep)
     return (status == UCS_INPROGRESS) ? UCS_OK : status;
 }
 
+/* The device must reach it. */
+static ucs_status_t check_pinned(const uct_iov_t *iov, size_t iovcnt, const char *name)
+{
+    if (ucs_likely(uct_be_iov_is_pinned(iov, iovcnt))) {
+        return UCS_OK;
+    }
+
+    ucs_error("be: %s of %zu bytes: not all of them could be registered, no more memory "
+              "may be locked",
+              name, uct_iov_total_length(iov, iovcnt));
+    return UCS_ERR_NO_MEMORY;
+}
+
 ucs_status_t uct_be_ep_put_short(uct_ep_h tl_ep, const void *buffer, unsigned length,
                                  uint64_t remote_addr, uct_rkey_t rkey)
 {
@@ -81,6 +94,11 @@ ucs_status_t uct_be_ep_put_zcopy(uct_ep_h tl_ep, const uct_iov_t *iov, size_t io
                      uct_be_ep_iface(ep)->attr.max_rma, "put_zcopy");
     UCT_CHECK_PARAM(uct_be_iov_allows(iov, iovcnt, ~0u),
                     "put_zcopy: a buffer is not registered");
+    status = check_pinned(iov, iovcnt, "put_zcopy");
+    if (ucs_unlikely(status != UCS_OK)) {
+        return status;
+    }
+
     status = uct_be_ep_check_gate(ep);
     if (ucs_unlikely(status != UCS_OK)) {
         return status;
@@ -153,8 +171,13 @@ ucs_status_t uct_be_ep_get_zcopy(uct_ep_h tl_ep, const uct_iov_t *iov, size_t io
     UCT_CHECK_IOV_SIZE(iovcnt, uct_be_ep_iface(ep)->attr.max_iov, "get_zcopy");
     UCT_CHECK_LENGTH(uct_iov_total_length(iov, iovcnt), 0,
                      uct_be_ep_iface(ep)->attr.max_rma, "get_zcopy");
-    UCT_CHECK_PARAM(uct_be_iov_allows(iov, iovcnt, BE_ACCESS_LOCAL),
+    UCT_CHECK_PARAM(uct_be_iov_allows(iov, iovcnt, BE_ACCESS_LOCAL | UCT_BE_ACCESS_COPY),
                     "get_zcopy: a buffer is not registered, or read-only");
+    status = check_pinned(iov, iovcnt, "get_zcopy");
+    if (ucs_unlikely(status != UCS_OK)) {
+        return status;
+    }
+
     status = uct_be_ep_check_gate(ep);
     if (ucs_unlikely(status != UCS_OK)) {
         return status;

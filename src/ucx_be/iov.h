@@ -45,4 +45,20 @@ uct_be_iov_allows(const uct_iov_t *iov, size_t iovcnt, unsigned access)
     return 1;
 }
 
+/* 1: the device can reach all of it. */
+static UCS_F_ALWAYS_INLINE int uct_be_iov_is_pinned(const uct_iov_t *iov, size_t iovcnt)
+{
+    const uct_be_mem_t *memh;
+    size_t i;
+
+    for (i = 0; i < iovcnt; ++i) {
+        memh = iov[i].memh;
+        if ((memh != UCT_MEM_HANDLE_NULL) && (memh->access == UCT_BE_ACCESS_COPY)) {
+            return 0;
+        }
+    }
+
+    return 1;
+}
+
 #endif

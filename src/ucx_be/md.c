@@ -4,6 +4,8 @@
 #include "rkey.h"
 #include "status.h"
 
+#include <ucs/arch/atomic.h>
+
 #include <sys/mman.h>
 
 #include <errno.h>
@@ -54,11 +56,38 @@ ucs_status_t uct_be_mem_register(uct_be_md_t *md, void *address, size_t length, 
     return uct_be_status(status);
 }
 
+/* UCP registers buffers of messages that it sends in pieces like this. It takes no failure there: releases as old as 1.13
+ * abort. What it registers for its peers, or can do without, it registers with other flags. */
+static int may_be_copied(uint64_t flags)
+{
+    return !(flags & (UCT_MD_MEM_FLAG_HIDE_ERRORS | UCT_MD_MEM_ACCESS_REMOTE_ATOMIC));
+}
+
+static uct_be_mem_t *new_copied(uct_be_md_t *md, void *address, size_t length)
+{
+    uct_be_mem_t *memh = ucs_calloc(1, sizeof(*memh), "be_memh");
+
+    if (memh != NULL) {
+        memh->mem.address = address;
+        memh->mem.length  = length;
+        memh->access      = UCT_BE_ACCESS_COPY;
+        if (ucs_atomic_bool_cswap32(&md->said_copied, 0, 1)) {
+            ucs_warn("be: %s: %zu bytes cannot be registered, no more memory may be "
+                     "locked: "
+                     "messages are copied, which costs speed (be_info --doctor says what "
+                     "to change)",
+                     md->first_port->device, length);
+        }
+    }
+    return memh;
+}
+
 static ucs_status_t uct_be_md_mem_reg(uct_md_h uct_md, void *address, size_t length,
                                       UCT_BE_REG_ARG, uct_mem_h *memh_p)
 {
     uct_be_md_t *md    = ucs_derived_of(uct_md, uct_be_md_t);
-    int quiet          = !!(UCT_BE_REG_FLAGS & UCT_MD_MEM_FLAG_HIDE_ERRORS);
+    int copy           = may_be_copied(UCT_BE_REG_FLAGS);
+    int quiet          = copy || (UCT_BE_REG_FLAGS & UCT_MD_MEM_FLAG_HIDE_ERRORS);
     uct_be_mem_t *memh = NULL;
     ucs_status_t status;
 
@@ -76,6 +105,10 @@ static ucs_status_t uct_be_md_mem_reg(uct_md_h uct_md, void *address, size_t len
         }
     }
 
+    if (status == UCS_ERR_NO_MEMORY && copy) {
+        memh   = new_copied(md, address, length);
+        status = (memh != NULL) ? UCS_OK : UCS_ERR_NO_MEMORY;
+    }
     if (status == UCS_OK) {
         *memh_p = memh;
     }
@@ -97,12 +130,14 @@ uct_be_md_mem_dereg(uct_md_h uct_md, const uct_md_mem_dereg_params_t *params)
         invalidated = params->comp;
     }
 
-    if (md->rcache != NULL) {
+    if (md->rcache != NULL && memh->access != UCT_BE_ACCESS_COPY) {
         uct_be_rcache_release(md, memh, invalidated);
         return UCS_OK;
     }
 
-    status = uct_be_status(be_mem_deregister(md->engine_md, &memh->mem));
+    if (memh->access != UCT_BE_ACCESS_COPY) {
+        status = uct_be_status(be_mem_deregister(md->engine_md, &memh->mem));
+    }
     ucs_free(memh);
     if (invalidated != NULL) {
         uct_invoke_completion(invalidated, status);
@@ -161,7 +196,8 @@ uct_be_md_mkey_pack(uct_md_h uct_md, uct_mem_h uct_memh,
         return UCS_ERR_UNSUPPORTED;
     }
 
-    uct_be_rkey_pack(&memh->mem, memh->access, buffer);
+    /* No rights: the peer does without. */
+    uct_be_rkey_pack(&memh->mem, memh->access & ~UCT_BE_ACCESS_COPY, buffer);
     return UCS_OK;
 }
 

@@ -11,8 +11,11 @@
 /* What a uct_mem_h of this transport points to. */
 typedef struct uct_be_mem {
     be_mem_t mem;
-    unsigned access; /* BE_ACCESS_xx: less than all for memory that is mapped read-only */
+    unsigned access; /* BE_ACCESS_xx: less than all for memory that is mapped read-only; or UCT_BE_ACCESS_COPY */
 } uct_be_mem_t;
+
+/* The device could not register it: what active messages send of it is copied, and nothing else can be done. */
+#define UCT_BE_ACCESS_COPY UCS_BIT(16)
 
 typedef struct uct_be_rcache uct_be_rcache_t;
 
@@ -23,6 +26,7 @@ typedef struct uct_be_md {
     const be_port_info_t *first_port; /* names the device */
     uct_be_resource_name_t resource_name;
     uct_be_rcache_t *rcache; /* NULL: registrations are not cached */
+    uint32_t said_copied; /* once: that memory could not be registered */
 } uct_be_md_t;
 
 ucs_status_t uct_be_md_open(uct_component_t *component, const char *md_name,

@@ -59,6 +59,10 @@ ucs_status_t uct_be_rkey_unpack_buffer(const void *buffer, uct_rkey_t *rkey_p)
         return UCS_ERR_INVALID_PARAM;
     }
 
+    if (packed.access == 0) {
+        return UCS_ERR_UNREACHABLE;
+    }
+
     *rkey_p = le32toh(packed.rkey) |
               ((uct_rkey_t)packed.access << UCT_BE_RKEY_ACCESS_SHIFT);
     return UCS_OK;

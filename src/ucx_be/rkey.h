@@ -20,7 +20,8 @@ enum {
 
 void uct_be_rkey_pack(const be_mem_t *mem, unsigned access, void *buffer);
 
-/* UCS_ERR_INVALID_PARAM: not a key of ours. */
+/* UCS_ERR_INVALID_PARAM: not a key of ours. UCS_ERR_UNREACHABLE: of memory that the peer could not register; UCP then goes
+ * another way. */
 ucs_status_t uct_be_rkey_unpack_buffer(const void *buffer, uct_rkey_t *rkey_p);
 
 /* uct_rkey_t: the verbs key below, the BE_ACCESS_xx rights above. */

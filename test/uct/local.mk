@@ -17,6 +17,7 @@ check_PROGRAMS += \
 	test/uct/guard_test \
 	test/uct/transfer_test \
 	test/uct/flow_test \
+	test/uct/locked_test \
 	test/uct/memory_test \
 	test/uct/mux_test \
 	test/uct/uct_peer \
@@ -26,6 +27,7 @@ TESTS += \
 	test/uct/flow_test \
 	test/uct/guard.sh \
 	test/uct/guard_test \
+	test/uct/locked_test \
 	test/uct/memory_test \
 	test/uct/mux_test \
 	test/uct/options.sh \
@@ -49,6 +51,14 @@ test_uct_flow_test_SOURCES  = \
 	test/uct/flush_test.cpp \
 	test/uct/pending_test.cpp \
 	test/uct/vfs_test.cpp
+
+test_uct_locked_test_CPPFLAGS = $(uct_test_cppflags)
+test_uct_locked_test_LDADD    = $(uct_test_ldadd)
+test_uct_locked_test_SOURCES  = \
+	test/uct/harness.cpp \
+	test/uct/harness.hpp \
+	test/uct/locked_test.cpp \
+	test/uct/operations.cpp
 
 test_uct_memory_test_CPPFLAGS = $(uct_test_cppflags)
 test_uct_memory_test_LDADD    = $(uct_test_ldadd)
