@@ -16,10 +16,17 @@
 namespace be::engine {
 namespace {
 
-// Bytes of data that may wait before connections are not read any more: a few of the largest frames of each of a few.
+// Bytes that may wait before connections are not read any more: a few of the largest frames of each of a few.
 constexpr std::size_t most_waiting = 1u << 20;
 
 constexpr std::size_t cache_line = 64;
+
+// May a peer send as many of these as it likes?
+constexpr bool is_unlimited(ControlEvent::Kind kind) noexcept
+{
+    return kind == ControlEvent::Kind::data || kind == ControlEvent::Kind::recover ||
+           kind == ControlEvent::Kind::recovered;
+}
 
 } // namespace
 
@@ -55,10 +62,25 @@ void Inbox::take(std::vector<ControlEvent> &out)
 
 void Inbox::push(ControlEvent event)
 {
-    const std::lock_guard lock(m_mutex);
-    m_events.push_back(std::move(event));
-    m_pending.store(true, std::memory_order_relaxed);
-    (void)::eventfd_write(m_fd, 1);
+    const control::ConnectionId id = event.connection;
+    bool pause                     = false;
+    {
+        const std::lock_guard lock(m_mutex);
+        if (is_unlimited(event.kind)) {
+            m_bytes += sizeof(event) + event.data.payload.size();
+            pause = m_bytes > most_waiting &&
+                    std::find(m_paused.begin(), m_paused.end(), id) == m_paused.end();
+        }
+        if (pause) {
+            m_paused.push_back(id);
+        }
+        m_events.push_back(std::move(event));
+        m_pending.store(true, std::memory_order_relaxed);
+        (void)::eventfd_write(m_fd, 1);
+    }
+    if (pause) {
+        m_node->pause_reading(id, true);
+    }
 }
 
 void Inbox::on_connect(control::ConnectionId id, const control::ConnectInfo &peer)
@@ -124,20 +146,7 @@ void Inbox::on_data(control::ConnectionId id, const control::DataView &data)
         arrival.payload = {arrival.memory.get() + front, data.payload.size()};
         std::memcpy(arrival.payload.data(), data.payload.data(), data.payload.size());
     }
-    bool pause = false;
-    {
-        const std::lock_guard lock(m_mutex);
-        m_bytes += data.payload.size();
-        pause = m_bytes > most_waiting &&
-                std::find(m_paused.begin(), m_paused.end(), id) == m_paused.end();
-        if (pause) {
-            m_paused.push_back(id);
-        }
-    }
     push(std::move(event));
-    if (pause) {
-        m_node->pause_reading(id, true);
-    }
 }
 
 void Inbox::on_writable(control::ConnectionId id)

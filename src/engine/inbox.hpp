@@ -4,8 +4,8 @@
 //
 // The control thread pushes (Sink); the worker takes everything at once from progress(). pending() costs one
 // relaxed load, so that an idle side channel costs the data path nothing. The eventfd wakes a worker that
-// sleeps. Data is copied, and bounded: when much waits, the connection that brings more is not read until the worker
-// has taken it.
+// sleeps. Data is copied. What waits is bounded, however small the messages are: when it is much, the connection that
+// brings more is not read until the worker has taken it.
 
 #pragma once
 
@@ -117,7 +117,7 @@ private:
     control::Node *m_node = nullptr;
     std::mutex m_mutex;
     std::vector<ControlEvent> m_events;
-    std::size_t m_bytes = 0; // of data in those
+    std::size_t m_bytes = 0; // of those that a peer may send any number of
     std::vector<control::ConnectionId> m_paused;
     std::atomic<bool> m_pending{false};
     int m_fd;

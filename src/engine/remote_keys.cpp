@@ -5,11 +5,38 @@
 #include "verbs/context.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <cstring>
 #include <mutex>
 
 namespace be::engine {
+namespace {
+
+// The last bytes of a write, which a program may wait for in its memory: who sees them sees all before them. A word
+// where it belongs is written at once.
+void publish(std::byte *to, const std::byte *from, std::size_t length) noexcept
+{
+    const auto store = [&](auto value) {
+        std::memcpy(&value, from, sizeof(value));
+        __atomic_store_n(reinterpret_cast<decltype(value) *>(to), value,
+                         __ATOMIC_RELEASE);
+        to += sizeof(value);
+        from += sizeof(value);
+        length -= sizeof(value);
+    };
+    while (length != 0) {
+        const auto place = reinterpret_cast<std::uintptr_t>(to);
+        if (length == sizeof(std::uint64_t) && place % sizeof(std::uint64_t) == 0) {
+            store(std::uint64_t{});
+        } else if (length == sizeof(std::uint32_t) &&
+                   place % sizeof(std::uint32_t) == 0) {
+            store(std::uint32_t{});
+        } else {
+            store(std::uint8_t{});
+        }
+    }
+}
+
+} // namespace
 
 const char *to_string(Refusal refusal) noexcept
 {
@@ -61,19 +88,18 @@ Refusal RemoteKeys::judge(std::uint32_t key, std::uint64_t address, std::size_t 
     return (range.access & access) != 0 ? Refusal::none : Refusal::rights;
 }
 
-Refusal RemoteKeys::write(std::uint32_t key, std::uint64_t address,
-                          std::span<const std::byte> data) noexcept
+Refusal RemoteKeys::write(std::uint32_t key, std::uint64_t address, std::size_t whole,
+                          std::size_t offset, std::span<const std::byte> data) noexcept
 {
     constexpr std::size_t tail = sizeof(
             std::uint64_t); // at most a word that is waited for
     const std::lock_guard lock(m_mutex);
-    const Refusal refusal = judge(key, address, data.size(), IBV_ACCESS_REMOTE_WRITE);
+    const Refusal refusal = judge(key, address, whole, IBV_ACCESS_REMOTE_WRITE);
     if (refusal == Refusal::none && !data.empty()) {
-        auto *to                = reinterpret_cast<std::byte *>(address);
+        auto *to                = reinterpret_cast<std::byte *>(address) + offset;
         const std::size_t first = data.size() - std::min(data.size(), tail);
         std::memcpy(to, data.data(), first);
-        std::atomic_thread_fence(std::memory_order_release);
-        std::memcpy(to + first, data.data() + first, data.size() - first);
+        publish(to + first, data.data() + first, data.size() - first);
     }
     return refusal;
 }

@@ -36,8 +36,9 @@ public:
     void remove(std::uint32_t key) noexcept;
 
     // Both move no byte unless all may be moved. No bytes need no right. The last bytes are written last, as devices do.
-    Refusal write(std::uint32_t key, std::uint64_t address,
-                  std::span<const std::byte> data) noexcept;
+    // `data` is the piece at `offset` of a write of `whole` bytes; it fits, and is judged as all of that.
+    Refusal write(std::uint32_t key, std::uint64_t address, std::size_t whole,
+                  std::size_t offset, std::span<const std::byte> data) noexcept;
     Refusal
     read(std::uint32_t key, std::uint64_t address, std::span<std::byte> data) noexcept;
 

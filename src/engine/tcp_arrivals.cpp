@@ -112,8 +112,8 @@ void TcpPath::on_message(Peer &peer, const TcpFrame &frame, std::span<std::byte>
 void TcpPath::on_write(Peer &peer, const TcpFrame &frame,
                        std::span<const std::byte> payload)
 {
-    if (const Refusal why = m_fabric.m_device->keys().write(frame.key,
-                                                            frame.address + frame.offset,
+    if (const Refusal why = m_fabric.m_device->keys().write(frame.key, frame.address,
+                                                            frame.length, frame.offset,
                                                             payload);
         why != Refusal::none) {
         refuse(peer, frame, why);

@@ -14,6 +14,9 @@ namespace {
 
 constexpr unsigned senders = 3; // messages, bulk, what the peer reads
 
+// Frames in one go. A peer that takes them as fast as they come must not keep this thread from everything else.
+constexpr unsigned most_at_once = 64;
+
 SendQueue &queue_of(Peer &peer, bool bulk) noexcept
 {
     return bulk ? peer.bulk : peer.messages;
@@ -65,7 +68,13 @@ void TcpPath::open(Peer &peer)
 void TcpPath::pump(Peer &peer) noexcept
 {
     try {
+        unsigned left = most_at_once;
         while (peer.tcp != nullptr && !peer.tcp->blocked && send_one(peer)) {
+            if (--left == 0) {
+                // As if the channel were full, and said now that it takes more.
+                peer.tcp->blocked = true;
+                m_fabric.m_inbox.on_writable(peer.connection);
+            }
         }
     } catch (const std::exception &error) {
         m_fabric.fail(peer, BE_ERR_NO_MEMORY, error.what());
@@ -237,7 +246,7 @@ bool TcpPath::send_piece(Peer &peer, TcpFrame frame, std::span<const ibv_sge> pa
 bool TcpPath::send_served(Peer &peer)
 {
     TcpPeer &tcp = *peer.tcp;
-    if (tcp.serving.empty()) {
+    if (tcp.serving.empty() || tcp.refused) {
         return false;
     }
     TcpPeer::Serving &read   = tcp.serving.front();

@@ -8,6 +8,8 @@
 
 #include "control/node.hpp"
 
+#include <span>
+
 namespace test {
 
 inline be_fabric_config_t falling(const Device &device)
@@ -103,6 +105,24 @@ struct Falling : Pair {
     {
         End &end = random() % 2 == 0 ? a : b;
         be::control::Node::acquire()->close(end.engine_peer().connection, false);
+    }
+};
+
+struct Fallen : Falling {
+    explicit Fallen(Device &device) : Falling(device, falling(device), 1)
+    {
+        fall();
+        settle();
+    }
+
+    // As the peer of `to` would send it.
+    void send_frame(End &to, std::uint8_t kind, std::span<const std::uint8_t> header,
+                    std::span<const std::uint8_t> payload = {})
+    {
+        const auto &from = to.other->engine_peer();
+        BOOST_REQUIRE(be::control::Node::acquire()->data(from.connection,
+                                                         {kind, from.recovery.epoch(),
+                                                          header, payload}));
     }
 };
 

@@ -97,9 +97,18 @@ test_engine_fallback_test_LDADD    = src/engine/libbe_engine.la $(BOOST_TEST_LIB
 check_PROGRAMS += test/engine/fallback_cases_test
 TESTS          += test/engine/fallback_cases_test
 test_engine_fallback_cases_test_SOURCES  = test/engine/fallback_cases_test.cpp test/engine/falling.hpp \
-	test/engine/pair.hpp test/engine/waiting.hpp test/engine/world.hpp
-test_engine_fallback_cases_test_CPPFLAGS = $(AM_CPPFLAGS) $(BOOST_TEST_CPPFLAGS) $(VERBS_CPPFLAGS) $(FMT_CFLAGS)
+	test/engine/pair.hpp test/engine/waiting.hpp test/engine/world.hpp test/lib/sanitized.hpp
+test_engine_fallback_cases_test_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/test $(BOOST_TEST_CPPFLAGS) \
+	$(VERBS_CPPFLAGS) $(FMT_CFLAGS)
 test_engine_fallback_cases_test_LDADD    = src/engine/libbe_engine.la $(BOOST_TEST_LIBS)
+
+check_PROGRAMS += test/engine/fallback_hostile_test
+TESTS          += test/engine/fallback_hostile_test
+test_engine_fallback_hostile_test_SOURCES  = test/engine/falling.hpp test/engine/fallback_hostile_test.cpp \
+	test/engine/pair.hpp test/engine/world.hpp test/lib/procfs.cpp test/lib/procfs.hpp
+test_engine_fallback_hostile_test_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/test $(BOOST_TEST_CPPFLAGS) \
+	$(VERBS_CPPFLAGS) $(FMT_CFLAGS)
+test_engine_fallback_hostile_test_LDADD    = src/engine/libbe_engine.la $(BOOST_TEST_LIBS) -lpthread
 
 check_PROGRAMS += test/engine/lasting_test
 TESTS          += test/engine/lasting_test

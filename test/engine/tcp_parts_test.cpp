@@ -148,7 +148,7 @@ BOOST_AUTO_TEST_CASE(a_key_opens_its_range_and_nothing_else)
     keys.add(3, memory.data() + 8, 16, IBV_ACCESS_REMOTE_WRITE);
     keys.add(4, memory.data() + 8, 16, IBV_ACCESS_LOCAL_WRITE);
     const auto write = [&](std::uint32_t key, std::uint64_t at, std::size_t length) {
-        return keys.write(key, at, std::span(data).first(length));
+        return keys.write(key, at, length, 0, std::span(data).first(length));
     };
     const auto read = [&](std::uint32_t key, std::uint64_t at, std::size_t length) {
         std::array<std::byte, 64> out;
@@ -200,7 +200,7 @@ BOOST_AUTO_TEST_CASE(what_has_been_removed_is_not_written)
     std::atomic<bool> stop{false};
     std::thread writer([&] {
         while (!stop.load()) {
-            (void)keys.write(1, address_of(memory.data()), data);
+            (void)keys.write(1, address_of(memory.data()), data.size(), 0, data);
         }
     });
     bool touched = false;
