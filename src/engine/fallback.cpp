@@ -4,6 +4,7 @@
 // failed, and when one path after the other fails before anything went through: then it is tried again after a pause,
 // which doubles. What is said here is said for this end; data goes over TCP if either end says so.
 
+#include "control/fault_point.hpp"
 #include "engine/fabric.hpp"
 #include "engine/log.hpp"
 
@@ -53,11 +54,13 @@ void Recoverer::give_up_rdma(Peer &peer)
     peer.no_rdma = true;
     peer.try_at  = never;
     (void)peer.recovery.no_device(m_fabric.now()); // nothing follows from it at once
+    BE_FAULT_POINT("RDMA given up");
 }
 
 void Recoverer::try_rdma(Peer &peer)
 {
     peer.failures = most_failures - 1; // one more, unless it is of use
+    BE_FAULT_POINT("RDMA tried again");
     run(peer, has_rdma(peer));
 }
 
@@ -109,6 +112,7 @@ void Recoverer::resume_over_tcp(Peer &peer)
     if (!take_position(peer)) {
         return;
     }
+    BE_FAULT_POINT("position taken for TCP");
     try {
         m_fabric.m_tcp.open(peer);
     } catch (const std::bad_alloc &) {
@@ -126,6 +130,7 @@ void Recoverer::resume_over_tcp(Peer &peer)
             "{}: goes on over TCP, {} has no RDMA to the other", peer.name,
             peer.no_rdma ? "this end" : "the peer");
     }
+    BE_FAULT_POINT("TCP opened");
     resumed(peer);
 }
 

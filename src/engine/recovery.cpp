@@ -237,11 +237,12 @@ void Recoverer::abandon_path(Peer &peer)
         forget(peer); // the last one to begin
         ail(peer);
     }
-    peer.tcp.reset();
+    [[maybe_unused]] const bool leaves_tcp = std::exchange(peer.tcp, nullptr) != nullptr;
+
     peer.state = Peer::State::recovering;
     peer.own.reset();
     m_fabric.await_drain(peer);
-    BE_FAULT_POINT("path lost");
+    BE_FAULT_POINT(leaves_tcp ? "TCP left" : "path lost");
 }
 
 // One warning a second: a link that goes down takes the paths of many peers with it.
@@ -372,7 +373,10 @@ void Recoverer::resume(Peer &peer)
     if (peer.no_rdma) { // it was given up, and works
         (void)has_rdma(peer);
     }
-    m_fabric.m_counters.returns += std::exchange(peer.fallen_back, false);
+    if (std::exchange(peer.fallen_back, false)) {
+        ++m_fabric.m_counters.returns;
+        BE_FAULT_POINT("back to RDMA");
+    }
     resumed(peer);
 }
 

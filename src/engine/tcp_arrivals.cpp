@@ -3,6 +3,7 @@
 // What comes over TCP. The peer has proved who it is, not that it means well: whatever it says is checked, and remote keys
 // are judged as a device would judge them.
 
+#include "control/fault_point.hpp"
 #include "core/serial.hpp"
 #include "engine/fabric.hpp"
 #include "engine/remote_keys.hpp"
@@ -63,6 +64,7 @@ void TcpPath::answer()
 
 void TcpPath::on_frame(Peer &peer, const TcpFrame &frame, std::span<std::byte> payload)
 {
+    BE_FAULT_POINT("frame taken");
     switch (frame.kind) {
     case TcpFrame::Kind::message:
         on_message(peer, frame, payload);
@@ -210,6 +212,7 @@ void TcpPath::on_done(Peer &peer, const TcpFrame &frame)
     queue.retire(frame.number,
                  [&](const Slot &slot) { m_fabric.retired(peer, slot, BE_OK); });
     m_done = true;
+    BE_FAULT_POINT("done over TCP");
     m_fabric.sends_done(peer);
 }
 
@@ -225,6 +228,7 @@ void TcpPath::executed(Peer &peer, const TcpFrame &frame) noexcept
 {
     if (peer.tcp != nullptr) { // what it led to has not ended the path
         peer.tcp->in[frame.bulk].executed = frame.number;
+        BE_FAULT_POINT("executed over TCP");
     }
 }
 

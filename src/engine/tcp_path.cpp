@@ -2,6 +2,7 @@
 
 #include "engine/tcp_path.hpp"
 
+#include "control/fault_point.hpp"
 #include "engine/fabric.hpp"
 
 #include <algorithm>
@@ -270,6 +271,7 @@ bool TcpPath::send_served(Peer &peer)
     if (!send(peer, frame, bytes)) {
         return false;
     }
+    BE_FAULT_POINT("piece served");
     read.sent += static_cast<std::uint32_t>(length);
     if (frame.last) {
         tcp.serving.pop_front();
@@ -288,6 +290,7 @@ bool TcpPath::send(Peer &peer, const TcpFrame &frame, std::span<const std::byte>
                    .payload = {reinterpret_cast<const std::uint8_t *>(payload.data()),
                                payload.size()}});
     peer.tcp->blocked = !taken;
+    BE_FAULT_POINT("frame queued");
     return taken;
 }
 

@@ -63,7 +63,10 @@ test_fault_points_test_SOURCES  = \
 	src/engine/channel.cpp \
 	src/engine/connection.cpp \
 	src/engine/failure.cpp \
+	src/engine/fallback.cpp \
 	src/engine/recovery.cpp \
+	src/engine/tcp_arrivals.cpp \
+	src/engine/tcp_path.cpp \
 	src/engine/wiring.cpp \
 	test/fault/points.cpp \
 	test/fault/points.hpp \

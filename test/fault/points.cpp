@@ -17,7 +17,7 @@ namespace test {
 
 std::span<const Point> points()
 {
-    // In the order in which a process comes there.
+    // In the order in which a process comes there, those of TCP behind all others.
     static constexpr Point table[] = {
             {1, "sent Challenge", Scene::connect, listener},
             {2, "received Challenge", Scene::connect, dialler},
@@ -64,6 +64,27 @@ std::span<const Point> points()
             {40, "received Goodbye", Scene::bereave, either},
             {41, "peer given up", Scene::bereave, either},
             {42, "queue pairs gone", Scene::bereave, either},
+
+            {43, "RDMA given up", Scene::fall, either, 1, true},
+            {44, "position taken for TCP", Scene::fall, either},
+            {45, "TCP opened", Scene::fall, either},
+            {46, "frame queued", Scene::fall, either, 5},
+            {47, "received Data", Scene::fall, either, 5},
+            {48, "frame taken", Scene::fall, either, 5},
+            {49, "executed over TCP", Scene::fall, either, 5},
+            {50, "piece served", Scene::fall, either, 2},
+            {51, "done over TCP", Scene::fall, either, 2},
+
+            {52, "TCP left", Scene::cut, either},
+            {53, "channel lost", Scene::cut, either},
+            {54, "channel regained", Scene::cut, either},
+            {55, "TCP opened", Scene::cut, either, 2},
+
+            {56, "RDMA tried again", Scene::rise, either, 1, true},
+            {57, "TCP left", Scene::rise, either},
+            {58, "fresh queue pairs made", Scene::rise, either, 2},
+            {59, "fresh queue pairs connected", Scene::rise, either},
+            {60, "back to RDMA", Scene::rise, either},
     };
     return table;
 }

@@ -16,6 +16,9 @@ enum class Scene : std::uint8_t {
     connect,
     recover, // a queue pair fails
     resume, // the side channel is cut
+    fall, // a link goes down, and data goes over the side channel
+    cut, // ... and the side channel is cut
+    rise, // ... and the link comes up again
     depart, // it says goodbye
     bereave // the other one does
 };
@@ -31,7 +34,8 @@ struct Point {
     const char *step; // as in BE_FAULT_POINT; "sent" and "received" go with a message
     Scene scene;
     Role role;
-    unsigned nth = 1; // resuming goes through steps of connecting again
+    unsigned nth  = 1; // resuming goes through steps of connecting again
+    bool own_only = false; // comes there only if its own side fails
 };
 
 std::span<const Point> points();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// A process dies at each numbered step of connecting, recovering and leaving, as the end that connects and as the one
-// that is connected to; what it recovers from fails on its own side or the other one, in turns. Its peer gets all operations back, keeps
+// A process dies at each numbered step of connecting, recovering, going over to TCP and leaving, as the end that connects
+// and as the one that is connected to; what it recovers from fails on its own side or the other one, in turns. Its peer gets all operations back, keeps
 // nothing of it, and connects to its successor.
 //
 // This program is compiled with the points in it, see points.hpp; the process that dies is this program again. BE_TEST_POINT
@@ -72,6 +72,16 @@ struct Case {
     bool own_failure; // that it recovers from
 };
 
+// Until data goes over TCP, or the process is dead.
+void fall(Client &client, Life &life, pid_t whose)
+{
+    const auto lost = [&] { return !client.node.failed.empty(); };
+    set_link(whose, false);
+    life.load_until([&] { return lost() || life.engine_peer().tcp != nullptr; });
+    const uint64_t echoed = life.echoed();
+    life.load_until([&] { return lost() || life.echoed() >= echoed + 20; });
+}
+
 // Until the process is dead, and its peer has heard of it.
 void play(Client &client, Life &life, const Case &what)
 {
@@ -83,8 +93,9 @@ void play(Client &client, Life &life, const Case &what)
         life.load_until_echo(20);
     }
     const auto order = [&](Life::Order order) {
-        life.load_until([&] { return life.order(order); });
+        life.load_until([&] { return life.order(order) || !client.node.failed.empty(); });
     };
+    const pid_t whose = what.own_failure ? life.process().pid() : ::getpid();
     switch (what.point.scene) {
     case Scene::connect:
         break;
@@ -95,6 +106,18 @@ void play(Client &client, Life &life, const Case &what)
             (void)life.engine_peer().messages.qp().to_error();
         }
         break;
+    case Scene::fall:
+        fall(client, life, whose);
+        break;
+    case Scene::rise:
+        fall(client, life, whose);
+        if (client.node.failed.empty()) {
+            set_link(whose, true);
+        }
+        break;
+    case Scene::cut:
+        fall(client, life, whose);
+        [[fallthrough]];
     case Scene::resume:
         if (what.own_failure) {
             order(Life::Order::cut_channel);
@@ -130,6 +153,9 @@ void die(Client &client, const Case &what, uint32_t incarnation)
     BOOST_REQUIRE_MESSAGE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL,
                           "it ended otherwise: " << be::test::describe_status(status));
     BOOST_REQUIRE_EQUAL(record.read(), what.point.step);
+    if (what.point.scene >= Scene::fall && what.point.scene <= Scene::rise) {
+        set_link(::getpid(), true);
+    }
 }
 
 // Another process in its place.
@@ -150,12 +176,13 @@ std::vector<Case> cases()
         if (chosen != nullptr && point.number != std::strtoul(chosen, nullptr, 10)) {
             continue;
         }
-        const bool repaired = point.scene == Scene::recover ||
-                              point.scene == Scene::resume;
+        const bool repaired = point.scene >= Scene::recover && point.scene <= Scene::rise;
         for (const Role role : {dialler, listener}) {
             const bool turn = (point.number % 2 == 0) == (role == dialler);
             for (const bool own : {true, false}) {
-                const bool wanted = repaired ? chosen != nullptr || own == turn : own;
+                const bool wanted = !repaired || point.own_only ?
+                                            own :
+                                            chosen != nullptr || own == turn;
                 if ((point.role & role) != 0 && wanted) {
                     result.push_back({point, role == dialler, own});
                 }
@@ -176,7 +203,7 @@ BOOST_AUTO_TEST_CASE(server, *boost::unit_test::disabled())
 BOOST_AUTO_TEST_CASE(a_process_may_die_at_any_step)
 {
     const Domain domain;
-    Client client;
+    Client client(true);
     uint32_t incarnation = 0;
     // What stays once a first one has come and gone.
     succeed(client, true, ++incarnation);
@@ -192,7 +219,7 @@ BOOST_AUTO_TEST_CASE(a_process_may_die_at_any_step)
                                     << (what.own_failure ? "" : ", the other end fails"))
         {
             if (what.point.scene == Scene::bereave) {
-                Client other;
+                Client other(true);
                 die(other, what, ++incarnation);
             } else {
                 die(client, what, ++incarnation);

@@ -82,6 +82,8 @@ int exec_server(int pipe, const Node &client, uint32_t incarnation, const Server
     ::setenv("BE_SERVER_CLIENT", hexadecimal(address, sizeof(address)).c_str(), 1);
     ::setenv("BE_SERVER_INCARNATION", std::to_string(incarnation).c_str(), 1);
     ::setenv("BE_SERVER_CONNECTS", server.connects ? "1" : "0", 1);
+    ::setenv("BE_SERVER_FALLS_BACK",
+             client.config.fallback == BE_FALLBACK_TCP ? "1" : "0", 1);
     for (const auto &[name, value] : server.environment) {
         ::setenv(name.c_str(), value.c_str(), 1);
     }
@@ -95,6 +97,29 @@ int exec_server(int pipe, const Node &client, uint32_t incarnation, const Server
 }
 
 } // namespace
+
+void set_link(pid_t pid, bool up)
+{
+    const std::string command = wanted_variable("BE_MODULEDIR") +
+                                "/../src/softrdma/softrdma fault " +
+                                (up ? "clear" : "link-down") +
+                                " pid=" + std::to_string(pid) + " >/dev/null";
+    const int status = std::system(command.c_str());
+    BOOST_REQUIRE(status == 0 || pid != ::getpid());
+}
+
+be_fabric_config_t life_config(const Device &device, bool falls_back)
+{
+    be_fabric_config_t config = device.config();
+    if (falls_back) {
+        config.fallback      = BE_FALLBACK_TCP;
+        config.fallback_time = 0.02;
+        config.timeout       = 7; // 0.5 ms: a link that is down is noticed soon
+        config.retry_count   = 1;
+        config.peer_timeout  = 6; // s: tests wait for 20
+    }
+    return config;
+}
 
 Memory::Memory(Device &owner) : m_device(owner)
 {
@@ -360,7 +385,8 @@ void serve()
 
     Device device;
     Memory memory(device);
-    Node node(device, device.config());
+    Node node(device,
+              life_config(device, wanted_variable("BE_SERVER_FALLS_BACK") == "1"));
     be_peer_t *client = nullptr;
     if (wanted_variable("BE_SERVER_CONNECTS") == "1") {
         BOOST_REQUIRE_EQUAL(be_peer_get(node.fabric, address, &client), BE_OK);

@@ -13,6 +13,7 @@
 #include <memory>
 #include <random>
 #include <string>
+#include <unistd.h>
 #include <utility>
 #include <vector>
 
@@ -39,9 +40,24 @@ private:
     Device &m_device;
 };
 
+// The link of that process goes down or comes up. Who is dead has none.
+void set_link(pid_t pid, bool up);
+
+// `falls_back`: data goes over TCP while there is no RDMA.
+be_fabric_config_t life_config(const Device &device, bool falls_back);
+
+// Its server is configured alike.
 struct Client {
-    Client() : node(device, device.config()), source(device)
+    explicit Client(bool falls_back = false) :
+        node(device, life_config(device, falls_back)), source(device)
     {
+    }
+
+    ~Client()
+    {
+        if (node.config.fallback == BE_FALLBACK_TCP) {
+            set_link(::getpid(), true);
+        }
     }
 
     // Nothing of a life that has ended is left.
@@ -89,6 +105,10 @@ public:
     // Operations of all kinds; false: it did not come true in time.
     void load_until(const std::function<bool()> &done);
     void load_until_echo(uint64_t count);
+    uint64_t echoed() const
+    {
+        return m_echoed;
+    }
     // After the peer has failed: every operation is complete, and nothing more is taken or comes.
     void check_end();
     // The server is asked to do something: to say goodbye and end, for one.

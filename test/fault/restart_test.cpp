@@ -122,6 +122,52 @@ BOOST_AUTO_TEST_CASE(stopped_is_not_dead)
     BOOST_CHECK_EQUAL(client.node.metric("peers_failed"), 0);
 }
 
+// Nothing goes over TCP while it is, and nothing is lost.
+BOOST_AUTO_TEST_CASE(stopped_on_tcp_is_not_dead)
+{
+    Client client(true);
+    Life life(client.node, client.source, 1, {});
+    BOOST_REQUIRE(life.born());
+    life.connect();
+    life.load_until_echo(100);
+    set_link(::getpid(), false);
+    life.load_until([&] { return life.engine_peer().tcp != nullptr; });
+    life.load_until_echo(life.echoed() + 100);
+    life.process().signal(SIGSTOP);
+    const auto start = Clock::now();
+    life.load_until([&] { return Clock::now() - start >= std::chrono::seconds(1); });
+    life.process().signal(SIGCONT);
+    life.load_until_echo(life.echoed() + 100);
+    set_link(::getpid(), true);
+    life.load_until([&] { return client.node.metric("fallback_returns") == 1; });
+    life.load_until_echo(life.echoed() + 100);
+    life.finish();
+    BOOST_CHECK(client.node.failed.empty());
+    BOOST_CHECK_EQUAL(client.node.metric("peers_failed"), 0);
+}
+
+// As over RDMA: one that stands still for UCX_BE_PEER_TIMEOUT is lost, with all that was sent to it.
+BOOST_AUTO_TEST_CASE(stopped_on_tcp_for_good_is_lost)
+{
+    Client client(true);
+    {
+        Life life(client.node, client.source, 1, {});
+        BOOST_REQUIRE(life.born());
+        life.connect();
+        life.load_until_echo(100);
+        set_link(life.process().pid(), false);
+        life.load_until([&] { return life.engine_peer().tcp != nullptr; });
+        life.load_until_echo(life.echoed() + 100);
+        life.process().signal(SIGSTOP);
+        life.load_until([&] { return !client.node.failed.empty(); });
+        BOOST_CHECK_EQUAL(client.node.failed[0].second, BE_ERR_PEER_FAILED);
+        life.check_end();
+        life.process().kill();
+    }
+    client.node.failed.clear();
+    client.check_clean();
+}
+
 BOOST_AUTO_TEST_CASE(goodbye_is_no_error)
 {
     Client client;
