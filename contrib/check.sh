@@ -147,17 +147,22 @@ stage_sanitize() {
 }
 
 stage_races() {
-    local tree=$build/races domain=races-$$ suite
+    local tree=$build/races domain=races-$$ suite test
+    local fallback=(test/engine/{fallback,fallback_cases,fallback_hostile,tcp_parts}_test)
     step races-configure configure_sanitized "$tree" tsan || return 0
     step races-build make -C "$tree" "$jobs" all || return 0
     step races-tests make -C "$tree" "$jobs" test/verbs/softrdma_test test/verbs/crash/crash_test \
-        test/fault/chaos test/adapter/api_test || return 0
+        test/fault/chaos test/adapter/api_test "${fallback[@]}" || return 0
     # Tests fork: what runs on in the child is the test's, not a thread of the parent.
     export TSAN_OPTIONS=die_after_fork=0:atexit_sleep_ms=0
     export BE_BUILDDIR=$tree BE_MODULEDIR=$tree/modules SOFTRDMA_DOMAIN=$domain
     export SOFTRDMA_LIBRARY=$tree/src/softrdma/.libs/libsoftrdma.so
     step races-device timeout -k 10 600 "$tree/test/verbs/softrdma_test" || true
     step races-chaos timeout -k 10 300 "$tree/test/fault/chaos" --seconds 30 || true
+    step races-chaos-fallback timeout -k 10 300 "$tree/test/fault/chaos" --seconds 30 --fallback tcp || true
+    for test in "${fallback[@]}"; do
+        step "races-$(basename "$test")" timeout -k 10 600 "$tree/$test" || true
+    done
     for suite in calls servers failures exchanges hostile parameters idle; do
         step "races-$suite" env UCX_TLS=be,self timeout -k 10 300 "$tree/src/tools/be_run" -- \
             "$tree/test/adapter/api_test" "--run_test=$suite" || true
