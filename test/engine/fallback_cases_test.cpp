@@ -8,6 +8,9 @@
 
 #include "lib/sanitized.hpp"
 
+#include <atomic>
+#include <thread>
+
 using namespace test;
 
 namespace {
@@ -344,6 +347,56 @@ BOOST_AUTO_TEST_CASE(who_sleeps_is_woken)
         BOOST_REQUIRE(await_event(pair.a.node));
         be_fabric_progress(pair.a.node.fabric);
     }
+}
+
+// However full the channel is, and whoever waits for whom.
+BOOST_AUTO_TEST_CASE(two_that_sleep_miss_no_wake_up)
+{
+    constexpr unsigned total = 5000;
+    Device device;
+    Fallen pair(device);
+    std::atomic<bool> lost{false};
+    std::atomic<size_t> arrived{0};
+    std::thread receiver([&] {
+        while (arrived < total && !lost) {
+            if (be_fabric_progress(pair.b.node.fabric) == 0 &&
+                !await_event(pair.b.node)) {
+                lost = true;
+            }
+            arrived = pair.b.node.received.size();
+        }
+    });
+    std::vector<uint8_t> data = pattern(4000, 1);
+    const auto remote         = reinterpret_cast<uint64_t>(pair.b.memory.at(0));
+    uintptr_t wanted          = 0;
+    for (unsigned sent = 0; sent < total && !lost;) {
+        const bool room = wanted - pair.a.node.completed.size() < 4;
+        if (room && pair.random() % 8 == 0) {
+            auto *name  = reinterpret_cast<void *>(wanted + 1);
+            auto access = pair.random() % 2 == 0 ? put : get;
+            wanted += access(pair.a, remote, pair.b.memory.mem.rkey,
+                             1 + pair.random() % put_area, name) == BE_INPROGRESS;
+        }
+        data.resize(1 + pair.random() % 8000);
+        if (be_am_bcopy(pair.a.peer, 1, pack_vector, &data) >= 0) {
+            ++sent;
+        } else if (be_fabric_progress(pair.a.node.fabric) == 0 &&
+                   !await_event(pair.a.node)) {
+            lost = true;
+        }
+    }
+    while ((arrived < total || pair.a.node.completed.size() < wanted) && !lost) {
+        if (arrived == total) { // nobody answers any more but us
+            (void)be_fabric_progress(pair.b.node.fabric);
+            (void)be_fabric_progress(pair.a.node.fabric);
+        } else if (be_fabric_progress(pair.a.node.fabric) == 0) {
+            (void)await_event(pair.a.node, 10); // the last message calls for no answer
+        }
+    }
+    receiver.join();
+    BOOST_CHECK(!lost);
+    BOOST_CHECK_EQUAL(arrived, total);
+    pair.b.node.received.clear();
 }
 
 // The peer's process ends, as the survivor sees it: the channel breaks, and nobody knows the fabric there.

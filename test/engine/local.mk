@@ -100,7 +100,7 @@ test_engine_fallback_cases_test_SOURCES  = test/engine/fallback_cases_test.cpp t
 	test/engine/pair.hpp test/engine/waiting.hpp test/engine/world.hpp test/lib/sanitized.hpp
 test_engine_fallback_cases_test_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/test $(BOOST_TEST_CPPFLAGS) \
 	$(VERBS_CPPFLAGS) $(FMT_CFLAGS)
-test_engine_fallback_cases_test_LDADD    = src/engine/libbe_engine.la $(BOOST_TEST_LIBS)
+test_engine_fallback_cases_test_LDADD    = src/engine/libbe_engine.la $(BOOST_TEST_LIBS) -lpthread
 
 check_PROGRAMS += test/engine/fallback_hostile_test
 TESTS          += test/engine/fallback_hostile_test
