@@ -109,7 +109,7 @@ ucs_status_t uct_be_ep_fence(uct_ep_h ep, unsigned flags);
 ucs_status_t uct_be_ep_pending_add(uct_ep_h ep, uct_pending_req_t *req, unsigned flags);
 void uct_be_ep_pending_purge(uct_ep_h ep, uct_pending_purge_callback_t cb, void *arg);
 
-/* One turn for every endpoint with pending requests; returns how many requests moved on. */
+/* Turns for the endpoints with pending requests; returns how many requests moved on. */
 unsigned uct_be_iface_dispatch_pending(uct_be_iface_t *iface);
 /* 1: a request could be sent, so nobody should fall asleep. */
 int uct_be_iface_pending_ready(uct_be_iface_t *iface);

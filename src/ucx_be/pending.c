@@ -7,11 +7,15 @@
  * stay in order among each other and ahead of every later send: a request at its turn may make one
  * send per call, so that the sends of a completion callback, which runs inside the turn too, queue
  * up behind it. The engine is told how many requests wait: that is the peer's demand for credit.
+ *
+ * Turns go round within one progress as long as anything moves: an endpoint that keeps some requests while it could send
+ * them stays closed, and each further send of a busy user becomes a request too, which costs as much again.
  */
 #include "ep.h"
 
 enum {
-    REQUESTS_PER_TURN = 16
+    REQUESTS_PER_TURN     = 16,
+    REQUESTS_PER_PROGRESS = 256 /* then what arrives has its turn */
 };
 
 typedef enum {
@@ -139,12 +143,13 @@ static int take_turn(uct_be_iface_t *iface, uct_be_ep_t *ep, unsigned *count_p)
         ep->turn_left = REQUESTS_PER_TURN;
     }
 
-    for (; (ep->turn_left > 0) && !ucs_queue_is_empty(&ep->pending); --ep->turn_left) {
-        /* A failed endpoint's requests run, to meet the error. */
-        if ((ep->gate != UCT_BE_GATE_FAILED) && !be_peer_can_send(ep->peer)) {
-            return 1;
-        }
+    /* A failed endpoint's requests run, to meet the error. Those of others meet for themselves what changes within the
+     * turn. */
+    if ((ep->gate != UCT_BE_GATE_FAILED) && !be_peer_can_send(ep->peer)) {
+        return 1;
+    }
 
+    for (; (ep->turn_left > 0) && !ucs_queue_is_empty(&ep->pending); --ep->turn_left) {
         switch (run_request(iface, ep, count_p)) {
         case TURN_GOES_ON:
             break;
@@ -162,7 +167,8 @@ static int take_turn(uct_be_iface_t *iface, uct_be_ep_t *ep, unsigned *count_p)
     return 0;
 }
 
-unsigned uct_be_iface_dispatch_pending(uct_be_iface_t *iface)
+/* One turn for each; returns how many requests moved on. */
+static unsigned go_round(uct_be_iface_t *iface)
 {
     unsigned turns = ucs_list_length(&iface->pending_eps);
     unsigned count = 0;
@@ -186,6 +192,19 @@ unsigned uct_be_iface_dispatch_pending(uct_be_iface_t *iface)
         ucs_list_add_head(&iface->pending_eps, &ep->pending_link);
     }
 
+    return count;
+}
+
+unsigned uct_be_iface_dispatch_pending(uct_be_iface_t *iface)
+{
+    unsigned count = 0;
+    unsigned moved;
+
+    do {
+        moved = go_round(iface);
+        count += moved;
+    } while ((moved > 0) && (count < REQUESTS_PER_PROGRESS) &&
+             !ucs_list_is_empty(&iface->pending_eps));
     return count;
 }
 

@@ -258,6 +258,37 @@ BOOST_AUTO_TEST_CASE(purge_returns_every_request_in_order)
     }
 }
 
+// What can go, goes in one progress: an endpoint that keeps a few requests makes requests of all that follow, and a busy
+// user would never get to send directly again.
+BOOST_AUTO_TEST_CASE(all_that_can_go_goes_at_once)
+{
+    constexpr size_t count = 30; // more than a turn, within the credit of one peer
+    World world;
+    if (!is_be()) {
+        return;
+    }
+    warm_up(world, world.ep);
+    uint64_t next       = world.exhaust(world.ep);
+    const uint64_t sent = next;
+    std::vector<std::unique_ptr<Request>> requests;
+    for (size_t i = 0; i < count; ++i) {
+        requests.push_back(make_request(world.ep, next++));
+        BOOST_REQUIRE_EQUAL(uct_ep_pending_add(world.ep.handle(), &requests.back()->super,
+                                               0),
+                            UCS_OK);
+    }
+    // The receiver takes all and, in time, posts each receive again and tells of the credit for it.
+    BOOST_REQUIRE(progress_until({&world.receiver},
+                                 [&] { return world.received.size() == sent; }));
+    for (int i = 0; i < 10000; ++i) {
+        world.receiver.progress();
+    }
+    BOOST_REQUIRE(
+            progress_until({&world.sender}, [&] { return requests.front()->done; }));
+    BOOST_CHECK(requests.back()->done);
+    world.expect_in_order(next);
+}
+
 // Endpoints with requests take turns: none is served to its end while another waits.
 BOOST_AUTO_TEST_CASE(endpoints_take_turns)
 {
