@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The C facade of peers: links, that is.
+// The C facade of peers: links, that is. be_am_short() is in messages.cpp, in one piece with what it does.
 
 #include "engine/c_guard.hpp"
 
@@ -58,13 +58,6 @@ be_status_t be_peer_check(be_peer_t *peer)
 {
     Locked(link_of(peer))->probe(link_of(peer));
     return BE_OK;
-}
-
-be_status_t be_am_short(be_peer_t *peer, uint8_t am_id, uint64_t header,
-                        const void *payload, unsigned length)
-{
-    return Locked(link_of(peer))
-            ->send_short(link_of(peer), am_id, header, payload, length);
 }
 
 be_status_t

@@ -10,11 +10,9 @@
 //   failure.cpp     peers that fail or leave             remote.cpp    put and get
 //   replay.cpp      what did not arrive, once more       bulk.cpp      pieces of put and get
 //   credit.cpp      executes Flow's actions              flush.cpp     flush, fence, markers
-//   metrics.cpp     what can be watched
 //
 // What keeps a peer through failures of its queue pairs and of the side channel is in recoverer.hpp, data over the latter
-// in tcp_path.hpp. Threads: one at a time, except for the inbox. Re-entrance: callbacks into the upper layer may call everything
-// but progress() and the destructor.
+// in tcp_path.hpp. Threads: one at a time, except for the inbox. Re-entrance: callbacks may call all but progress().
 
 #pragma once
 
@@ -219,7 +217,7 @@ private:
     void look_around();
     void on_sent(const ibv_wc &wc);
     void sends_done(Peer &peer);
-    void retired(Peer &peer, const Slot &slot, be_status_t status);
+    void retired(Peer &peer, Slot slot, be_status_t status);
     void refill_receives();
     void tick(std::uint64_t time);
     void queue_failure(const char *what);
@@ -277,6 +275,7 @@ private:
 
     // messages.cpp
     be_status_t admit(Link &link);
+    be_status_t admit_closely(Link &link);
     be_status_t no_staging(Link &link);
     be_status_t refuse(Link &link, bool short_of = false);
     ssize_t send_large(Link &link, const Parked &message, ssize_t sent);
@@ -296,6 +295,7 @@ private:
     void on_message(Peer &peer, std::span<std::byte> message, std::uint64_t time);
     Member *admit_message(Peer &peer, const core::DataHeader &header, std::size_t length,
                           std::uint64_t time);
+    bool take_message(Peer &peer, const core::DataHeader &header, std::uint64_t time);
     void on_failed_receive(const ibv_wc &wc, Peer *peer);
     bool bytes_arrived(Peer &peer, std::size_t length, std::uint64_t time);
     void drop_message(void *buffer, Peer *peer, std::uint64_t time, const char *why);

@@ -176,7 +176,13 @@ void Fabric::on_sent(const ibv_wc &wc)
     const bool bulk  = whose->bulk;
     SendQueue &queue = bulk ? peer.bulk : peer.messages;
     const auto done  = [&](be_status_t status) {
-        return [this, &peer, status](const Slot &slot) { retired(peer, slot, status); };
+        return [this, &peer, status](const Slot &slot) {
+            if (slot.forgotten() && status == BE_OK) [[likely]] {
+                m_sends.retired();
+            } else {
+                retired(peer, slot, status);
+            }
+        };
     };
     if (wc.status == IBV_WC_SUCCESS) {
         queue.retire(number, done(BE_OK));
@@ -222,7 +228,7 @@ void Fabric::sends_done(Peer &peer)
     }
 }
 
-void Fabric::retired(Peer &peer, const Slot &slot, be_status_t status)
+void Fabric::retired(Peer &peer, Slot slot, be_status_t status)
 {
     m_sends.retired();
     if (slot.kind != Slot::Kind::bulk && slot.buffer != nullptr) {

@@ -54,6 +54,12 @@ struct Slot {
     std::uint32_t key = 0; // lkey of the buffer; else the place of its record in the ring;
             // bulk: number of this write
 
+    // Nobody waits for it, and it holds nothing but its record.
+    bool forgotten() const noexcept
+    {
+        return kind == Kind::plain && buffer == nullptr && bytes == 0;
+    }
+
     bool recorded() const noexcept
     {
         return length != 0 && kind != Kind::bulk &&
@@ -185,7 +191,8 @@ public:
 
     // Posts one work request; sets its wr_id and, where the queue needs it or `signal` asks for it, the
     // signalled flag. The caller has checked room() (or posts the marker). Returns 0 or errno.
-    int post(ibv_send_wr &wr, const Slot &slot, bool signal) noexcept
+    [[gnu::always_inline]] int
+    post(ibv_send_wr &wr, const Slot &slot, bool signal) noexcept
     {
         if (m_posted - m_retired > m_mask && !grow()) [[unlikely]] {
             return ENOMEM;
@@ -215,7 +222,7 @@ public:
     }
 
     // Retires everything up to and including the work request whose number ends in `number`, and what a replay found to
-    // be done behind it: calls done(slot) for each, oldest first. done() may post.
+    // be done behind it: calls done(slot) for each, oldest first. done() may post, and then has no slot any more.
     template<typename Done>
     void retire(std::uint32_t number, Done &&done)
     {
@@ -319,7 +326,7 @@ private:
     void retire_until(std::uint64_t end, Done &done)
     {
         while (m_retired != end && m_retired != m_posted) {
-            const Slot slot = m_slots[m_retired & m_mask];
+            const Slot &slot = m_slots[m_retired & m_mask];
             ++m_retired;
             if (slot.recorded()) {
                 m_records.drop(slot.key, slot.length);
