@@ -189,6 +189,31 @@ public:
 
     /* --- receiving messages --- */
 
+    /* arrival() of what most messages are: within their credit, in order, and nobody waits
+     * for the credit that comes with them. There are no actions. False: nothing was done,
+     * call arrival(). */
+    [[gnu::always_inline]] bool
+    note_arrival(uint32_t index, uint32_t granted, uint32_t seq, uint64_t now_ns)
+    {
+        if ((index >= m_peers.size()) ||
+            (now_ns - m_period_start_ns >= m_config.active_ns)) {
+            return false;
+        }
+
+        Peer &peer = m_peers[index];
+
+        if ((peer.credit_stall_ns != not_stalled) || (seq != peer.received.expected()) ||
+            !m_pool.note_arrival(index)) {
+            return false;
+        }
+        if (granted != peer.account.granted()) {
+            (void)peer.account.update(granted);
+        }
+        (void)peer.received.accept(seq);
+        ++peer.counters.messages_received;
+        return true;
+    }
+
     /* A message arrived with this header. It used up a receive, whatever the verdict. */
     Verdict arrival(uint32_t peer, uint32_t granted, uint32_t seq, uint64_t now_ns,
                     Actions &actions)
@@ -396,29 +421,6 @@ private:
     uint32_t units(uint64_t bytes) const
     {
         return static_cast<uint32_t>(bytes / m_config.bytes.unit);
-    }
-
-    /* What most messages are: within their credit, in order, and nobody waits for the
-     * credit that comes with them. Else nothing is done. */
-    bool note_arrival(uint32_t index, uint32_t granted, uint32_t seq, uint64_t now_ns)
-    {
-        if ((index >= m_peers.size()) ||
-            (now_ns - m_period_start_ns >= m_config.active_ns)) {
-            return false;
-        }
-
-        Peer &peer = m_peers[index];
-
-        if ((peer.credit_stall_ns != not_stalled) || (seq != peer.received.expected()) ||
-            !m_pool.note_arrival(index)) {
-            return false;
-        }
-        if (granted != peer.account.granted()) {
-            (void)peer.account.update(granted);
-        }
-        (void)peer.received.accept(seq);
-        ++peer.counters.messages_received;
-        return true;
     }
 
     Verdict take_arrival(uint32_t index, uint32_t granted, uint32_t seq, uint64_t now_ns,

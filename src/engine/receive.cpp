@@ -12,6 +12,100 @@
 
 namespace be::engine {
 
+// One that has to be looked at. False: it has been dealt with.
+bool Fabric::take_message(Peer &peer, const core::DataHeader &header, std::uint64_t time)
+{
+    core::Verdict verdict = core::Verdict::in_order;
+    flow_event([&](core::Actions &actions) {
+        verdict = m_flow.arrival(peer.index, header.granted, header.seq, time, actions);
+    });
+    if (verdict == core::Verdict::in_order) {
+        return true;
+    }
+    ++m_counters.messages_dropped;
+    if (verdict != core::Verdict::duplicate) {
+        fail(peer, BE_ERR_PEER_FAILED,
+             verdict == core::Verdict::gap ?
+                     fmt::format("message {} arrived out of order", header.seq) :
+                     "it sent more messages than were granted");
+    }
+    return false;
+}
+
+// Whom it is for, if it is in order and covered by credit, and for a member; else it has been dealt with.
+[[gnu::always_inline]] inline Member *
+Fabric::admit_message(Peer &peer, const core::DataHeader &header, std::size_t length,
+                      std::uint64_t time)
+{
+    if (!m_flow.note_arrival(peer.index, header.granted, header.seq, time) &&
+        !take_message(peer, header, time)) [[unlikely]] {
+        return nullptr;
+    }
+    if (m_flow.large(length) && !bytes_arrived(peer, length, time)) [[unlikely]] {
+        ++m_counters.messages_dropped;
+        return nullptr;
+    }
+    if (header.kind == core::HeaderKind::credit) [[unlikely]] {
+        if (header.flags != 0) {
+            on_note(peer, header.flags, header.dst_iface);
+        }
+        return nullptr;
+    }
+    Member *member = this->member(header.dst_iface);
+    if (member == nullptr) [[unlikely]] {
+        ++m_counters.messages_dropped;
+        announce(peer, Note::gone, header.dst_iface);
+        return nullptr;
+    }
+    m_counters.bytes_received += length;
+    ++m_counters.messages_received;
+    return member;
+}
+
+// Inline, as what it calls: they are one path, and this is the only call.
+[[gnu::always_inline]] inline void
+Fabric::on_message(const ibv_wc &wc, Peer *peer, std::uint64_t time)
+{
+    void *buffer       = reinterpret_cast<void *>(wc.wr_id);
+    std::byte *payload = m_receives.payload(buffer);
+    m_receives.consumed();
+
+    core::DataHeader header;
+    core::DecodeError error = core::DecodeError::truncated;
+    if (wc.status == IBV_WC_SUCCESS) {
+        error = core::decode({payload - core::data_header_size, wc.byte_len}, header);
+    }
+    if (error != core::DecodeError::none || peer == nullptr) [[unlikely]] {
+        drop_message(buffer, peer, time,
+                     wc.status == IBV_WC_SUCCESS ? core::describe(error) :
+                                                   verbs::to_string(wc.status));
+        return;
+    }
+
+    const std::size_t length = wc.byte_len - core::data_header_size;
+    Member *member           = admit_message(*peer, header, length, time);
+    if (member == nullptr) [[unlikely]] {
+        m_receives.release(buffer);
+        return;
+    }
+    const bool keep = !m_receives.exhausted();
+    if (m_lock.shared()) {
+        file_message(*member, *peer,
+                     {.kind   = Mail::Kind::message,
+                      .am_id  = header.am_id,
+                      .keep   = keep,
+                      .length = static_cast<std::uint32_t>(length),
+                      .object = payload});
+        return;
+    }
+    if (member->deliver(header.am_id, payload, length, keep) == BE_RX_KEPT) {
+        ++m_counters.receives_kept;
+        return;
+    }
+    m_counters.receives_copied += !keep;
+    m_receives.release(buffer);
+}
+
 void Fabric::on_arrival(const ibv_wc &wc, std::uint64_t time)
 {
     Peer *peer = m_queues.by_qpn(wc.qp_num);
@@ -55,87 +149,6 @@ void Fabric::on_failed_receive(const ibv_wc &wc, Peer *peer)
                          m_record.port_is_up());
         m_recoverer.lose_path(*peer, BE_ERR_PEER_FAILED, fault);
     }
-}
-
-void Fabric::on_message(const ibv_wc &wc, Peer *peer, std::uint64_t time)
-{
-    void *buffer       = reinterpret_cast<void *>(wc.wr_id);
-    std::byte *payload = m_receives.payload(buffer);
-    m_receives.consumed();
-
-    core::DataHeader header;
-    core::DecodeError error = core::DecodeError::truncated;
-    if (wc.status == IBV_WC_SUCCESS) {
-        error = core::decode({payload - core::data_header_size, wc.byte_len}, header);
-    }
-    if (error != core::DecodeError::none || peer == nullptr) [[unlikely]] {
-        drop_message(buffer, peer, time,
-                     wc.status == IBV_WC_SUCCESS ? core::describe(error) :
-                                                   verbs::to_string(wc.status));
-        return;
-    }
-
-    const std::size_t length = wc.byte_len - core::data_header_size;
-    Member *member           = admit_message(*peer, header, length, time);
-    if (member == nullptr) [[unlikely]] {
-        m_receives.release(buffer);
-        return;
-    }
-    const bool keep = !m_receives.exhausted();
-    if (m_lock.shared()) {
-        file_message(*member, *peer,
-                     {.kind   = Mail::Kind::message,
-                      .am_id  = header.am_id,
-                      .keep   = keep,
-                      .length = static_cast<std::uint32_t>(length),
-                      .object = payload});
-        return;
-    }
-    if (member->deliver(header.am_id, payload, length, keep) == BE_RX_KEPT) {
-        ++m_counters.receives_kept;
-        return;
-    }
-    m_counters.receives_copied += !keep;
-    m_receives.release(buffer);
-}
-
-// Whom it is for, if it is in order and covered by credit, and for a member; else it has been dealt with.
-Member *Fabric::admit_message(Peer &peer, const core::DataHeader &header,
-                              std::size_t length, std::uint64_t time)
-{
-    core::Verdict verdict = core::Verdict::in_order;
-    flow_event([&](core::Actions &actions) {
-        verdict = m_flow.arrival(peer.index, header.granted, header.seq, time, actions);
-    });
-    if (verdict != core::Verdict::in_order) [[unlikely]] {
-        ++m_counters.messages_dropped;
-        if (verdict != core::Verdict::duplicate) {
-            fail(peer, BE_ERR_PEER_FAILED,
-                 verdict == core::Verdict::gap ?
-                         fmt::format("message {} arrived out of order", header.seq) :
-                         "it sent more messages than were granted");
-        }
-        return nullptr;
-    }
-    if (m_flow.large(length) && !bytes_arrived(peer, length, time)) [[unlikely]] {
-        ++m_counters.messages_dropped;
-        return nullptr;
-    }
-    if (header.kind == core::HeaderKind::credit) [[unlikely]] {
-        if (header.flags != 0) {
-            on_note(peer, header.flags, header.dst_iface);
-        }
-        return nullptr;
-    }
-    Member *member = this->member(header.dst_iface);
-    if (member == nullptr) [[unlikely]] {
-        ++m_counters.messages_dropped;
-        announce(peer, Note::gone, header.dst_iface);
-        return nullptr;
-    }
-    m_counters.bytes_received += length;
-    ++m_counters.messages_received;
-    return member;
 }
 
 // One that came by TCP. Its memory is the channel's: who wants to keep it copies it. The receive that its credit stood
