@@ -298,7 +298,7 @@ private:
     bool take_message(Peer &peer, const core::DataHeader &header, std::uint64_t time);
     void on_failed_receive(const ibv_wc &wc, Peer *peer);
     bool bytes_arrived(Peer &peer, std::size_t length, std::uint64_t time);
-    void drop_message(void *buffer, Peer *peer, std::uint64_t time, const char *why);
+    void drop_message(Peer *peer, std::uint64_t time, const char *why);
 
     // credit.cpp
     void execute(core::Actions &actions);

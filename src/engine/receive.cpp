@@ -66,8 +66,8 @@ Fabric::admit_message(Peer &peer, const core::DataHeader &header, std::size_t le
 [[gnu::always_inline]] inline void
 Fabric::on_message(const ibv_wc &wc, Peer *peer, std::uint64_t time)
 {
-    void *buffer       = reinterpret_cast<void *>(wc.wr_id);
-    std::byte *payload = m_receives.payload(buffer);
+    const memory::Buffer buffer = m_receives.buffer_of(wc.wr_id);
+    std::byte *payload          = m_receives.payload(buffer.address);
     m_receives.consumed();
 
     core::DataHeader header;
@@ -76,7 +76,8 @@ Fabric::on_message(const ibv_wc &wc, Peer *peer, std::uint64_t time)
         error = core::decode({payload - core::data_header_size, wc.byte_len}, header);
     }
     if (error != core::DecodeError::none || peer == nullptr) [[unlikely]] {
-        drop_message(buffer, peer, time,
+        m_receives.release(buffer);
+        drop_message(peer, time,
                      wc.status == IBV_WC_SUCCESS ? core::describe(error) :
                                                    verbs::to_string(wc.status));
         return;
@@ -136,7 +137,7 @@ void Fabric::on_failed_receive(const ibv_wc &wc, Peer *peer)
         (void)notice_received();
     } else {
         m_receives.consumed();
-        m_receives.release(reinterpret_cast<void *>(wc.wr_id));
+        m_receives.release(m_receives.buffer_of(wc.wr_id));
         flow_event(
                 [&](core::Actions &actions) { m_flow.receive_failed(now(), actions); });
         refill_receives();
@@ -202,13 +203,12 @@ bool Fabric::bytes_arrived(Peer &peer, std::size_t length, std::uint64_t time)
     return covered;
 }
 
-void Fabric::drop_message(void *buffer, Peer *peer, std::uint64_t time, const char *why)
+void Fabric::drop_message(Peer *peer, std::uint64_t time, const char *why)
 {
     flow_event([&](core::Actions &actions) {
         m_flow.arrival_unreadable(peer != nullptr ? peer->index : core::no_peer, time,
                                   actions);
     });
-    m_receives.release(buffer);
     ++m_counters.messages_dropped;
     if (peer != nullptr) {
         fail(*peer, BE_ERR_PEER_FAILED,

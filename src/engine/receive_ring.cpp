@@ -44,6 +44,7 @@ ReceiveRing::ReceiveRing(const verbs::Context &context, const verbs::ProtectionD
     m_target(capacity),
     m_batch(std::clamp(capacity / 8, 1u, chain_length))
 {
+    m_buffers.reserve(max_buffers);
     for (unsigned i = 0; i < chain_length; ++i) {
         m_requests[i].sg_list = &m_sges[i];
         m_requests[i].num_sge = 1;
@@ -64,12 +65,16 @@ unsigned ReceiveRing::post(int *error) noexcept
             if (!buffer) {
                 break;
             }
-            m_sges[count]           = {.addr = reinterpret_cast<std::uint64_t>(
+            m_sges[count] = {.addr = reinterpret_cast<std::uint64_t>(
                                              payload(buffer.address)) -
-                                               core::data_header_size,
-                                       .length = length,
-                                       .lkey   = buffer.lkey};
-            m_requests[count].wr_id = reinterpret_cast<std::uint64_t>(buffer.address);
+                                     core::data_header_size,
+                             .length = length,
+                             .lkey   = buffer.lkey};
+            if (buffer.index >= m_buffers.size()) [[unlikely]] {
+                m_buffers.resize(buffer.index + std::size_t{1});
+            }
+            m_buffers[buffer.index] = buffer;
+            m_requests[count].wr_id = buffer.index + std::uint64_t{1};
             m_requests[count].next = &m_requests[count + 1 < chain_length ? count + 1 : 0];
             ++count;
         }
@@ -84,7 +89,7 @@ unsigned ReceiveRing::post(int *error) noexcept
                                       count :
                                       static_cast<unsigned>(bad - m_requests.data());
         for (unsigned i = done; i < count; ++i) {
-            release(reinterpret_cast<void *>(m_requests[i].wr_id));
+            release(buffer_of(m_requests[i].wr_id));
         }
         m_posted += done;
         total += done;

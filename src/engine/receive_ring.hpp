@@ -16,6 +16,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 namespace be::engine {
 
@@ -54,15 +55,21 @@ public:
         --m_posted;
     }
 
-    // The buffer is free again. By its start, or by a payload inside.
-    void release(void *buffer) noexcept
+    // The buffer of a receive that completed: a work request names it by its number, so that nobody searches for it.
+    memory::Buffer buffer_of(std::uint64_t wr_id) const noexcept
     {
-        (void)m_pool.put(buffer);
+        return m_buffers[wr_id - 1];
+    }
+
+    // The buffer is free again. Those that were kept come back by their payload.
+    void release(const memory::Buffer &buffer) noexcept
+    {
+        m_pool.put(buffer);
     }
 
     void release_payload(void *payload) noexcept
     {
-        release(static_cast<std::byte *>(payload) - m_layout.payload_offset);
+        (void)m_pool.put(static_cast<std::byte *>(payload) - m_layout.payload_offset);
     }
 
     // More receives are wanted: flow control lets the queue grow.
@@ -113,6 +120,8 @@ private:
 
     ReceiveLayout m_layout;
     memory::BufferPool m_pool;
+    std::vector<memory::Buffer>
+            m_buffers; // by index, as far as they were posted; room for all
     verbs::SharedReceiveQueue m_srq;
     unsigned m_max_buffers;
     unsigned m_target;
