@@ -2,6 +2,7 @@
 
 #include "control/codec.hpp"
 
+#include "control/block_cache.hpp"
 #include "control/control_generated.h"
 #include "control/frame.hpp"
 
@@ -325,13 +326,32 @@ void encode(const Message &message, std::vector<std::uint8_t> &out)
     out.insert(out.end(), builder.GetBufferPointer(), builder.GetBufferPointer() + size);
 }
 
+namespace {
+
+class FrameAllocator : public flatbuffers::Allocator {
+public:
+    std::uint8_t *allocate(std::size_t size) override
+    {
+        return reinterpret_cast<std::uint8_t *>(take_block(size).release());
+    }
+
+    void deallocate(std::uint8_t *block, std::size_t size) override
+    {
+        BlockCache::instance().give(block, size);
+    }
+};
+
+} // namespace
+
 // FlatBuffers' own size prefix is the length of our frames. It shifts the content by
 // 4 bytes against its alignment, which is right for Data alone: nothing in it is
 // aligned to more.
 Chunk encode_data(const DataView &data)
 {
     constexpr std::size_t overhead = 128; // more than tables, lengths and padding take
-    FlatBufferBuilder builder(data.header.size() + data.payload.size() + overhead);
+    static FrameAllocator allocator;
+    FlatBufferBuilder builder(data.header.size() + data.payload.size() + overhead,
+                              &allocator);
 
     fb::FinishSizePrefixedFrameBuffer(builder, Encoder{builder}(Data{data}));
     auto owner = std::make_shared<const flatbuffers::DetachedBuffer>(builder.Release());

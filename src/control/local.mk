@@ -8,6 +8,8 @@ src_control_libbe_control_la_SOURCES = \
 	src/control/asio.hpp \
 	src/control/auth.cpp \
 	src/control/auth.hpp \
+	src/control/block_cache.cpp \
+	src/control/block_cache.hpp \
 	src/control/chunk.hpp \
 	src/control/codec.cpp \
 	src/control/codec.hpp \

@@ -101,7 +101,7 @@ public:
 
     // Sends data, between fabrics that have agreed on feature_tcp_path, once the
     // connection is established; in order with the other calls. The bytes are
-    // copied before it returns. False when more than max_queued bytes of data
+    // copied before it returns. False when more than max_queued_data bytes
     // wait: nothing has been taken, Sink::on_writable() tells when to go on. True
     // when it has been taken, or is ignored like every call for a connection that
     // has ended or does not allow it. Throws std::invalid_argument when header or

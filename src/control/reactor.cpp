@@ -247,6 +247,15 @@ Reactor::start_dial(Dial::Request request, std::chrono::milliseconds patience)
 void Reactor::decide(ConnectionId id, const char *what,
                      std::function<bool(Session &)> decision)
 {
+    if (auto flow = find_flow(id)) {
+        flow->seal();
+    }
+    post_decision(id, what, std::move(decision));
+}
+
+void Reactor::post_decision(ConnectionId id, const char *what,
+                            std::function<bool(Session &)> decision)
+{
     post([this, id, what, decision = std::move(decision)] {
         auto position = m_connections.find(id);
         if (position == m_connections.end()) {

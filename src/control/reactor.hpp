@@ -81,8 +81,11 @@ private:
     ConnectionId start_dial(Dial::Request request, std::chrono::milliseconds patience);
     std::shared_ptr<DataFlow> find_flow(ConnectionId id); // any thread
     std::optional<LocalFabric> find_fabric(std::uint64_t fabric_id); // any thread
+    // In the order of the calls, also among data.
     void
     decide(ConnectionId id, const char *what, std::function<bool(Session &)> decision);
+    void post_decision(ConnectionId id, const char *what,
+                       std::function<bool(Session &)> decision);
 
     // reactor_events.cpp
     void add_connection(std::shared_ptr<Connection> connection);

@@ -21,7 +21,7 @@ void Reactor::open_flow(Connection &connection, std::uint64_t features)
         return;
     }
 
-    auto flow = std::make_shared<DataFlow>(connection.session().max_queued());
+    auto flow = std::make_shared<DataFlow>(connection.session().max_queued_data());
     connection.set_flow(flow);
     std::lock_guard lock(m_flows_mutex);
     m_flows[connection.id()] = std::move(flow);
@@ -47,12 +47,23 @@ bool Reactor::data(ConnectionId id, const DataView &data)
 
     auto chunk = encode_data(data);
     flow->add(chunk.size());
-    decide(id, "data", [this, id, flow, chunk](Session &session) {
-        if (session.data(chunk)) {
+    auto batch = flow->join(std::move(chunk));
+    if (!batch) {
+        return true;
+    }
+    post_decision(id, "data", [this, id, flow, batch](Session &session) {
+        std::size_t refused = 0;
+        for (auto &frame : flow->take(batch)) {
+            auto size = frame.size();
+            if (!session.data(std::move(frame))) {
+                refused += size;
+            }
+        }
+        if (refused == 0) {
             return true;
         }
         auto position = m_connections.find(id);
-        if (flow->drained(chunk.size()) && (position != m_connections.end())) {
+        if (flow->drained(refused) && (position != m_connections.end())) {
             on_writable(*position->second);
         }
         return false;

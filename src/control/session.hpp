@@ -137,9 +137,9 @@ public:
     Chunk take_output();
     void sent(std::size_t bytes) noexcept;
 
-    std::size_t max_queued() const noexcept
+    std::size_t max_queued_data() const noexcept
     {
-        return m_local.settings.max_queued;
+        return m_local.settings.max_queued_data;
     }
 
     std::optional<SessionEvent> next_event();

@@ -63,7 +63,7 @@ public:
     {
     }
 
-    // Fewer than half of max_queued bytes of data wait, after Node::data() has
+    // Fewer than half of max_queued_data bytes wait, after Node::data() has
     // returned false (perhaps before the caller has seen that). May also come once
     // too often.
     virtual void on_writable(ConnectionId)

@@ -156,9 +156,12 @@ struct Settings {
     std::uint64_t features = 0;
 
     // Bytes that may wait to be sent on one connection. A peer that lets more
-    // pile up is disconnected (Reason::resources); data has an account of its
-    // own, see Node::data().
+    // pile up is disconnected (Reason::resources).
     std::size_t max_queued = 256 * 1024;
+
+    // Bytes of data that may wait to be sent on one connection; Node::data() refuses
+    // more. Enough that who fills and who sends seldom wait for each other.
+    std::size_t max_queued_data = 1024 * 1024;
 };
 
 // Of one listening socket, see Node::listen().

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <new>
 #include <sys/eventfd.h>
 #include <system_error>
 #include <unistd.h>
@@ -20,6 +19,7 @@ namespace {
 constexpr std::size_t most_waiting = 1u << 20;
 
 constexpr std::size_t cache_line = 64;
+static_assert(control::BlockCache::alignment % cache_line == 0);
 
 // May a peer send as many of these as it likes?
 constexpr bool is_unlimited(ControlEvent::Kind kind) noexcept
@@ -75,8 +75,9 @@ void Inbox::push(ControlEvent event)
             m_paused.push_back(id);
         }
         m_events.push_back(std::move(event));
-        m_pending.store(true, std::memory_order_relaxed);
-        (void)::eventfd_write(m_fd, 1);
+        if (!m_pending.exchange(true, std::memory_order_relaxed)) {
+            (void)::eventfd_write(m_fd, 1); // take() reads it
+        }
     }
     if (pause) {
         m_node->pause_reading(id, true);
@@ -136,14 +137,8 @@ void Inbox::on_data(control::ConnectionId id, const control::DataView &data)
     arrival.error = decode(data.kind, data.header, data.payload.size(), arrival.frame);
     if (arrival.error.empty() && !data.payload.empty()) {
         const std::size_t front = cache_line - core::data_header_size;
-        const std::size_t size  = (front + data.payload.size() + cache_line - 1) /
-                                 cache_line * cache_line;
-        arrival.memory.reset(
-                static_cast<std::byte *>(std::aligned_alloc(cache_line, size)));
-        if (arrival.memory == nullptr) {
-            throw std::bad_alloc();
-        }
-        arrival.payload = {arrival.memory.get() + front, data.payload.size()};
+        arrival.memory          = control::take_block(front + data.payload.size());
+        arrival.payload         = {arrival.memory.get() + front, data.payload.size()};
         std::memcpy(arrival.payload.data(), data.payload.data(), data.payload.size());
     }
     push(std::move(event));

@@ -9,6 +9,7 @@
 
 #pragma once
 
+#include "control/block_cache.hpp"
 #include "control/node.hpp"
 #include "control/sink.hpp"
 #include "engine/tcp_frame.hpp"
@@ -16,7 +17,6 @@
 
 #include <atomic>
 #include <cstddef>
-#include <cstdlib>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -29,16 +29,9 @@ namespace be::engine {
 
 // A frame that has come over the side channel.
 struct TcpArrival {
-    struct Free {
-        void operator()(void *memory) const noexcept
-        {
-            std::free(memory);
-        }
-    };
-
     TcpFrame frame;
     std::string_view error; // what is wrong with it; empty: nothing
-    std::unique_ptr<std::byte, Free> memory;
+    control::Block memory;
     std::span<std::byte>
             payload; // in there; of a message, what follows its data header is aligned to a cache line
 };

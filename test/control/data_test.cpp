@@ -2,6 +2,7 @@
 //
 // Data frames: their form, their course through a session, and the account of what waits.
 
+#include "control/block_cache.hpp"
 #include "control/data_flow.hpp"
 #include "session_pair.hpp"
 
@@ -215,6 +216,56 @@ BOOST_AUTO_TEST_CASE(account_of_what_waits)
     BOOST_TEST(flow.drained(1));
     BOOST_TEST(!flow.drained(1)); // once
     BOOST_TEST(flow.is_open());
+}
+
+BOOST_AUTO_TEST_CASE(frames_join_the_batch_under_way)
+{
+    const auto frame    = [](std::uint8_t content) { return Chunk::of({content}); };
+    const auto contents = [](const DataFlow::Batch &batch) {
+        Bytes all;
+        for (const auto &chunk : batch) {
+            all.push_back(chunk.bytes[0]);
+        }
+        return all;
+    };
+    DataFlow flow(100);
+    const auto first = flow.join(frame(1));
+    BOOST_REQUIRE(first);
+    BOOST_TEST(!flow.join(frame(2)));
+    flow.seal(); // something else is sent: what comes later must not overtake it
+    const auto second = flow.join(frame(3));
+    BOOST_REQUIRE(second);
+    BOOST_TEST(contents(flow.take(first)) == (Bytes{1, 2}));
+    BOOST_TEST(!flow.join(frame(4)));
+    BOOST_TEST(contents(flow.take(second)) == (Bytes{3, 4}));
+    BOOST_TEST(flow.join(frame(5)) != nullptr); // nobody looks at the last one again
+}
+
+BOOST_AUTO_TEST_CASE(blocks_are_used_again)
+{
+    constexpr std::size_t large = max_data_payload;
+    BlockCache cache;
+    std::vector<void *> blocks;
+    for (std::size_t i = 0; i < BlockCache::most_kept + 1; ++i) {
+        blocks.push_back(cache.take(large + i));
+        BOOST_REQUIRE(blocks.back() != nullptr);
+        BOOST_TEST(reinterpret_cast<std::uintptr_t>(blocks.back()) %
+                           BlockCache::alignment ==
+                   0u);
+    }
+    for (std::size_t i = 0; i < blocks.size(); ++i) {
+        cache.give(blocks[i], large + i); // the last one goes to the system
+    }
+    void *again = cache.take(BlockCache::least);
+    BOOST_TEST(again == blocks[BlockCache::most_kept - 1]);
+    cache.give(again, BlockCache::least);
+
+    for (const std::size_t size :
+         {std::size_t{1}, BlockCache::least - 1, BlockCache::block_size + 1}) {
+        void *other = cache.take(size);
+        BOOST_TEST(other != again);
+        cache.give(other, size);
+    }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

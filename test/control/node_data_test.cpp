@@ -24,11 +24,11 @@ namespace {
 
 using Bytes = std::vector<std::uint8_t>;
 
-Settings with_data(std::size_t max_queued = Settings().max_queued)
+Settings with_data(std::size_t max_queued_data = Settings().max_queued_data)
 {
     Settings settings;
-    settings.features   = feature_tcp_path;
-    settings.max_queued = max_queued;
+    settings.features        = feature_tcp_path;
+    settings.max_queued_data = max_queued_data;
     return settings;
 }
 
