@@ -119,6 +119,10 @@ Run measure(const PerfOptions &options, const std::string &transport,
         run.pauses = static_cast<double>(*later) - static_cast<double>(*pauses);
     }
 
+    if ((run.total.operations == 0) && (run.total.failures != 0)) {
+        throw std::runtime_error("nothing could be measured over " + transport + ": " +
+                                 run.total.problem);
+    }
     const auto operations = static_cast<double>(run.total.operations);
     run.total.latency     = latency.dump();
     run.mean_us           = latency.mean() / 1e3;
