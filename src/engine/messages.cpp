@@ -402,7 +402,8 @@ bool Fabric::can_send(Link &link)
 {
     const Peer &peer = link.peer;
     if (!peer.usable() || link.gone) {
-        return true; // it takes the call, and says so
+        // It takes the call, and says so: once the user has been told, which is when all that was on its way is done.
+        return peer.state != Peer::State::draining || link.gone;
     }
     if (peer.state == Peer::State::ready && !link.barred && has_credit(link) &&
         peer.messages.room() != 0 && peer.bulk.room() > bulk_reserve &&
