@@ -97,9 +97,16 @@ BOOST_AUTO_TEST_CASE(killed_and_started_again)
                                    be::test::footprint(::getpid()).descriptors);
         }
     }
-    BOOST_CHECK(wait({&client.node}, [&] {
+    const bool closed = wait({&client.node}, [&] {
         return be::test::footprint(::getpid()).descriptors <= descriptors;
-    }));
+    });
+    std::string open;
+    for (const std::string &each : be::test::descriptors(::getpid())) {
+        open += " " + each;
+    }
+    BOOST_CHECK_MESSAGE(closed, "not more than "
+                                        << descriptors
+                                        << " descriptors were expected:" << open);
     BOOST_CHECK_EQUAL(client.node.metric("rnr"), 0);
     deaths.report("from the death of the server to the error");
     returns.report("from the address of its successor to the first answer");

@@ -31,7 +31,8 @@ std::size_t status_field(pid_t pid, const std::string &name)
     throw std::runtime_error("no " + name + " in " + (proc(pid) / "status").string());
 }
 
-/* Targets of the process's descriptors: "socket:[4711]" and the like. */
+} // namespace
+
 std::vector<std::string> descriptors(pid_t pid)
 {
     std::vector<std::string> targets;
@@ -44,8 +45,6 @@ std::vector<std::string> descriptors(pid_t pid)
     }
     return targets;
 }
-
-} // namespace
 
 Footprint footprint(pid_t pid)
 {

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <sys/types.h>
 #include <vector>
 
@@ -21,6 +22,9 @@ struct Footprint {
 };
 
 Footprint footprint(pid_t pid);
+
+/* Targets of the process's descriptors: "socket:[4711]" and the like. */
+std::vector<std::string> descriptors(pid_t pid);
 
 /* An IPv4 address and port on which a process listens; both in host order. */
 struct Listening {
