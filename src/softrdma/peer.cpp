@@ -51,16 +51,23 @@ peer::peer(segment_layout *segment_, uint32_t slot_, uint64_t generation_, pid_t
 
 peer::~peer()
 {
+    let_go();
+}
+
+void peer::let_go()
+{
+    std::lock_guard lock(m_mutex);
     for (const auto &entry : m_channels) {
-        if (entry.second.fd >= 0) {
-            close(entry.second.fd);
-        }
+        close(entry.second.fd);
     }
+    m_channels.clear();
     if (m_segment_file >= 0) {
         close(m_segment_file);
+        m_segment_file = -1;
     }
-    if (!own) {
+    if (!own && (segment != nullptr)) {
         munmap(segment, limits::segment_bytes);
+        segment = nullptr;
     }
 }
 
@@ -144,7 +151,8 @@ peer *peer_table::find(uint32_t slot)
     if ((known == nullptr) || (known->generation != generation)) {
         known = attach(slot, generation);
     }
-    return ((known != nullptr) && !known->dead.load(std::memory_order_relaxed)) ? known :
+    // As what closes an object (guard.h).
+    return ((known != nullptr) && !known->dead.load(std::memory_order_seq_cst)) ? known :
                                                                                   nullptr;
 }
 
@@ -227,12 +235,14 @@ peer *peer_table::attach(uint32_t slot, uint64_t generation)
 void peer_table::mark_dead(uint32_t slot, uint64_t generation)
 {
     std::vector<peer *> unused;
+    peer *died = nullptr;
     {
         std::lock_guard lock(m_mutex);
         peer *known = m_peers[slot].load(std::memory_order_acquire);
         if ((known != nullptr) && (known->generation == generation)) {
-            known->dead.store(true, std::memory_order_release);
-            SOFTRDMA_LOG(debug, "process %d in slot %u died", known->pid, slot);
+            died = known;
+            died->dead.store(true, std::memory_order_seq_cst);
+            SOFTRDMA_LOG(debug, "process %d in slot %u died", died->pid, slot);
         }
         unused.swap(m_retired);
     }
@@ -240,7 +250,11 @@ void peer_table::mark_dead(uint32_t slot, uint64_t generation)
     m_owner.served.forget(slot, generation);
     reclaim_from_dead(m_owner);
     m_owner.look_again();
-    // Runs on the service thread, outside of any execution.
+    // Runs on the service thread, outside of any execution. What died stays known as dead until its slot is
+    // taken again.
+    if ((died != nullptr) && quiesce(m_owner.reg, slot, true)) {
+        died->let_go();
+    }
     for (peer *old : unused) {
         quiesce(m_owner.reg, old->slot, true);
         delete old;

@@ -2,7 +2,7 @@
 //
 // Processes this one has attached to: their mapped segments and the descriptors to wake them. A peer is
 // attached at the first operation toward it and replaced when another process takes its slot. Death is
-// noticed by the service thread through a pidfd and sets `dead`.
+// noticed by the service thread through a pidfd and sets `dead`; mapping and descriptors go soon afterwards.
 //
 // Thread rules: find() from any thread, and only inside an execution_guard toward that slot: a peer's
 // mapping is removed after the executions that may use it have ended.
@@ -49,7 +49,10 @@ public:
     // A descriptor of the file its segment is; -1 when it cannot be opened (any more).
     int segment_file(int fd);
 
-    segment_layout *const segment;
+    // Gives back mapping and descriptors. No execution toward it is running, and none will begin.
+    void let_go();
+
+    segment_layout *segment; // null when they were given back
     const uint32_t slot;
     const uint64_t generation;
     const pid_t pid;

@@ -5,11 +5,16 @@
 
 #include "abandon.hpp"
 #include "connected.hpp"
+#include "port_view.hpp"
 #include "site.hpp"
 #include "softrdma/registry.h"
 
+#include <chrono>
 #include <csignal>
+#include <deque>
+#include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <string>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -63,6 +68,37 @@ bool main_thread_ended()
     std::getline(status, text);
     size_t end = text.rfind(')');
     return (end != std::string::npos) && (text[end + 2] == 'Z');
+}
+
+// Descriptors and mappings of this process.
+size_t count_open()
+{
+    using std::filesystem::directory_iterator;
+    size_t count = static_cast<size_t>(
+            std::distance(directory_iterator("/proc/self/fd"), directory_iterator()));
+    std::ifstream maps("/proc/self/maps");
+    for (std::string line; std::getline(maps, line);) {
+        count += line.find("/memfd:softrdma") != std::string::npos;
+    }
+    return count;
+}
+
+// A message of each to a servant of its own that sleeps; all servants live at the same time, and are killed.
+void outlive_servants(std::deque<endpoint> &survivors)
+{
+    std::deque<servant> others(survivors.size());
+    for (size_t i = 0; i < survivors.size(); ++i) {
+        BOOST_REQUIRE_EQUAL(survivors[i].connect(others[i].where()), 0);
+        BOOST_REQUIRE_EQUAL(others[i].connect(survivors[i].own_address()), 0);
+        BOOST_REQUIRE_EQUAL(others[i].post_receive(64), 0);
+        others[i].arm(false);
+        BOOST_REQUIRE_EQUAL(survivors[i].send(8), 0);
+        BOOST_TEST(survivors[i].wait_status() == IBV_WC_SUCCESS);
+        BOOST_TEST(others[i].wait_event());
+    }
+    for (servant &other : others) {
+        other.kill();
+    }
 }
 
 uint32_t slot_of(uint32_t queue_pair)
@@ -147,6 +183,20 @@ BOOST_AUTO_TEST_CASE(peer_beyond_the_last_descriptor_is_named)
     BOOST_TEST(first != std::string::npos, said);
     BOOST_TEST(said.find("cannot be reached", first + 10) == std::string::npos, said);
     BOOST_TEST(said.ends_with("11\n"), said); // IBV_WC_RETRY_EXC_ERR, and nothing else
+}
+
+BOOST_AUTO_TEST_CASE(the_dead_leave_nothing_open,
+                     *boost::unit_test::precondition(on_software_device))
+{
+    std::deque<endpoint> first(1), others(4);
+    outlive_servants(first);
+    const size_t before = count_open();
+    outlive_servants(others);
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (count_open() > before && std::chrono::steady_clock::now() < deadline) {
+        std::this_thread::yield();
+    }
+    BOOST_TEST(count_open() <= before);
 }
 
 BOOST_AUTO_TEST_CASE(waking_a_dead_peer_is_no_signal)
