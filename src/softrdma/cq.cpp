@@ -5,6 +5,7 @@
 #include "clock.h"
 #include "context.h"
 #include "guard.h"
+#include "idle.h"
 #include "log.h"
 #include "qp.h"
 #include "srq.h"
@@ -13,16 +14,11 @@
 #include <bit>
 #include <cerrno>
 #include <cstring>
-#include <sched.h>
 
 namespace softrdma {
 namespace {
 
 constexpr uint32_t warm_entries = 1024;
-
-// Empty polls of this thread in a row.
-__attribute__((
-        tls_model("initial-exec"))) constinit thread_local uint32_t empty_polls = 0;
 
 // The queue pair or SRQ a receive belongs to; both outlive their completions.
 receive_queue *queue_of(process &owner, const completion &entry)
@@ -221,13 +217,9 @@ void completion_queue::finish(completion &entry, const char *payload)
 void completion_queue::after_poll(bool any)
 {
     if (any) {
-        empty_polls = 0;
-        return;
-    }
-    uint32_t patience = m_yield.load(std::memory_order_relaxed);
-    if ((patience != 0) && (++empty_polls >= patience)) {
-        empty_polls = 0;
-        sched_yield();
+        polled_something();
+    } else {
+        polled_nothing(m_yield.load(std::memory_order_relaxed));
     }
 }
 

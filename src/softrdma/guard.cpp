@@ -14,7 +14,7 @@ constexpr uint64_t look_ns     = 1'000'000; // between two looks at whether it l
 
 std::atomic<uint32_t> next_hint{1};
 
-// The record this thread tries first; 0 before its first execution. Initial-exec, as in cq.cpp: a call of
+// The record this thread tries first; 0 before its first execution. Initial-exec, as in idle.cpp: a call of
 // the loader for each message is too much.
 __attribute__((tls_model("initial-exec"))) constinit thread_local uint32_t hint = 0;
 

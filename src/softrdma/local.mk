@@ -55,6 +55,8 @@ src_softrdma_libsoftrdma_la_SOURCES = \
 	src/softrdma/freed_slots.h \
 	src/softrdma/guard.cpp \
 	src/softrdma/guard.h \
+	src/softrdma/idle.cpp \
+	src/softrdma/idle.h \
 	src/softrdma/id_table.h \
 	src/softrdma/interpose.cpp \
 	src/softrdma/interpose.h \
