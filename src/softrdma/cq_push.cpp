@@ -186,6 +186,8 @@ void completion_queue::arm(bool solicited_only)
     if (fire) {
         send_event(m_owner.self(), m_shared, m_shared.notify_fd, m_shared.channel,
                    m_shared.cookie);
+    } else {
+        m_owner.background.expect_sleep();
     }
 }
 

@@ -25,8 +25,10 @@ namespace {
 constexpr uint64_t doorbell_key = 0;
 constexpr uint64_t timer_key    = 1;
 
-// Retries are left to polling threads for so long: they are on a processor already.
-constexpr uint64_t head_start_ns = 50'000;
+// Retries are left to polling threads for so long: they are on a processor already. To look after them in vain costs
+// such a thread its processor for tens of microseconds, so it is done less and less often.
+constexpr uint64_t least_head_start_ns = 50'000;
+constexpr uint64_t most_head_start_ns  = 1'600'000;
 
 uint64_t process_key(uint32_t slot, uint64_t generation)
 {
@@ -147,7 +149,7 @@ void service::add_waiting(std::shared_ptr<queue_pair> qp)
 
 void service::retry_at(uint64_t when)
 {
-    when += head_start_ns;
+    when += m_head_start.load(std::memory_order_relaxed);
     // Either set_timer() sees the new deadline, or this sees that it is looking.
     std::atomic_thread_fence(std::memory_order_seq_cst);
     if (when < m_armed.load(std::memory_order_relaxed)) {
@@ -172,7 +174,7 @@ void service::remove_waiting(const queue_pair *qp)
                           std::memory_order_relaxed);
 }
 
-void service::retry_due(uint64_t time)
+bool service::retry_due(uint64_t time)
 {
     // Copied only as far as something is due: polling threads come here all the time.
     std::vector<std::shared_ptr<queue_pair>> due;
@@ -187,23 +189,54 @@ void service::retry_due(uint64_t time)
     for (const auto &qp : due) {
         qp->retry();
     }
+    return !due.empty();
 }
 
 void service::retry_due()
 {
+    if (m_head_start.load(std::memory_order_relaxed) == 0) {
+        m_head_start.store(least_head_start_ns, std::memory_order_relaxed);
+    }
     retry_due(now_ns());
+}
+
+void service::expect_sleep()
+{
+    m_head_start.store(0, std::memory_order_relaxed);
+    if (!any_waiting()) {
+        return;
+    }
+    std::lock_guard lock(m_mutex);
+    uint64_t first = UINT64_MAX;
+    for (const auto &qp : m_waiting) {
+        first = std::min(first, qp->deadline());
+    }
+    if (first < m_armed.load(std::memory_order_relaxed)) {
+        arm(first);
+    }
+}
+
+// What it was good for to wake up at that time.
+void service::adapt_head_start(bool any_due)
+{
+    uint64_t now    = m_head_start.load(std::memory_order_relaxed);
+    uint64_t wanted = any_due ? std::min(now, least_head_start_ns) :
+                                std::clamp(2 * now, least_head_start_ns,
+                                           most_head_start_ns);
+    m_head_start.compare_exchange_strong(now, wanted, std::memory_order_relaxed);
 }
 
 void service::set_timer()
 {
-    uint64_t first = m_owner.faults.deadline();
+    uint64_t first      = m_owner.faults.deadline();
+    uint64_t head_start = m_head_start.load(std::memory_order_relaxed);
     std::lock_guard lock(m_mutex);
     m_armed.store(UINT64_MAX, std::memory_order_relaxed);
     std::atomic_thread_fence(std::memory_order_seq_cst);
     for (const auto &qp : m_waiting) {
         uint64_t deadline = qp->deadline();
         if (deadline != UINT64_MAX) {
-            first = std::min(first, deadline + head_start_ns);
+            first = std::min(first, deadline + head_start);
         }
     }
     arm(first);
@@ -228,20 +261,25 @@ void service::run()
     for (;;) {
         set_timer();
         epoll_event events[16];
-        int count = epoll_wait(m_epoll, events, 16, -1);
+        int count  = epoll_wait(m_epoll, events, 16, -1);
+        bool timed = false;
         for (int i = 0; i < count; ++i) {
             uint64_t key = events[i].data.u64;
             if (key == doorbell_key) {
                 drain(m_doorbell[0]);
             } else if (key == timer_key) {
                 drain(m_timer);
+                timed = true;
             } else {
                 follow_death(key);
             }
         }
         m_owner.faults.run();
         m_owner.handle_attention();
-        retry_due(now_ns() - head_start_ns);
+        bool any_due = retry_due(now_ns() - m_head_start.load(std::memory_order_relaxed));
+        if (timed) {
+            adapt_head_start(any_due);
+        }
     }
 }
 

@@ -62,10 +62,14 @@ public:
     // Runs the queue pairs that are due.
     void retry_due();
 
+    // The application asked for an event and stops polling: from now on the thread is on time, until it polls again.
+    void expect_sleep();
+
 private:
     void run();
     void follow_death(uint64_t key);
-    void retry_due(uint64_t time);
+    bool retry_due(uint64_t time);
+    void adapt_head_start(bool any_due);
     void set_timer();
     void arm(uint64_t when);
 
@@ -78,6 +82,7 @@ private:
     std::vector<std::shared_ptr<queue_pair>> m_waiting;
     std::atomic<uint32_t> m_waiting_count{0};
     std::atomic<uint64_t> m_armed{UINT64_MAX}; // when the timer fires
+    std::atomic<uint64_t> m_head_start{0}; // ns that polling threads are left
     std::unordered_map<uint64_t, int> m_watched; // pidfds, by key
 };
 
