@@ -23,7 +23,7 @@
 //      nobody else; there it gets one quantum after another, as far as the account goes.
 //   4. A channel whose grants arrive late is held to less and less at a time (its cap);
 //      in time, to more again. At its cap it is served like a late one, and by what
-//      nobody else wants.
+//      nobody else wants, as far as it could still be moved to `late` with it.
 //   5. A grant is due a loop after it was given, and not before all that was granted
 //      before could have arrived at the port's rate. The loop follows the fastest
 //      arrival of the last millisecond, up to four times what was configured.

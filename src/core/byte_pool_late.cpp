@@ -19,7 +19,8 @@ constexpr uint32_t probe_grants   = 8;
 constexpr uint64_t probe_loops    = 4; /* a probe lasts no longer */
 constexpr uint64_t first_probe_pause_ns   = 1'000'000; /* also before the first */
 constexpr uint64_t longest_probe_pause_ns = 10'000'000;
-constexpr uint64_t slowest_loops          = 4; /* the loop is not believed to be longer */
+constexpr uint64_t probe_pause_loops = 20; /* nor are pauses shorter: on a slow port */
+constexpr uint64_t slowest_loops     = 4; /* the loop is not believed to be longer */
 
 } // namespace
 
@@ -79,8 +80,13 @@ void BytePool::probe(uint64_t now_ns)
             m_probes_left  = probe_grants;
             m_probe_end_ns = now_ns + probe_loops * m_config.loop_ns;
         }
-        m_probe_pause_ns = std::clamp(2 * m_probe_pause_ns, first_probe_pause_ns,
-                                      longest_probe_pause_ns);
+
+        const uint64_t least = std::max(first_probe_pause_ns,
+                                        probe_pause_loops * m_config.loop_ns);
+
+        m_probe_pause_ns = std::clamp(2 * m_probe_pause_ns, least,
+                                      longest_probe_pause_ns / first_probe_pause_ns *
+                                              least);
         m_probe_ns       = now_ns + m_probe_pause_ns;
     }
 }

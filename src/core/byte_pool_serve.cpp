@@ -112,7 +112,8 @@ bool BytePool::serve_one(uint64_t now_ns)
         return true;
     }
     if ((list == restricted) &&
-        (spare ? over_cap(channel) : (!channel.late || (channel.outstanding() != 0)))) {
+        (spare ? over_cap(channel) && (channel.outstanding() + quantum > m_config.late) :
+                 (!channel.late || (channel.outstanding() != 0)))) {
         unlist(index); /* again when something of it arrives */
         return true;
     }

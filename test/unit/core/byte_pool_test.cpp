@@ -127,6 +127,29 @@ BOOST_AUTO_TEST_CASE(late_channels_hold_up_nobody)
     BOOST_TEST(f.pool.arrived(0, 8, f.now)); /* it was only slow */
 }
 
+/* Whose grants keep arriving late is held to little at a time, for the sake of others; alone it has what it can have
+ * without being in anybody's way. */
+BOOST_AUTO_TEST_CASE(a_late_channel_has_what_nobody_else_wants)
+{
+    Fixture f;
+
+    f.add(2);
+    f.request(0, 1000);
+    for (int i = 0; i < 10; ++i) { /* its cap goes down to the quantum */
+        f.now = f.pool.due_ns();
+        f.pool.tick(f.now);
+        BOOST_TEST(f.pool.arrived(0, f.held(0), f.now += 200));
+    }
+    BOOST_TEST(f.held(0) == 8u); /* what fits `late` */
+    f.request(1, 1000);
+    f.now = f.pool.due_ns();
+    f.pool.tick(f.now);
+    BOOST_TEST(f.held(0) == 8u);
+    BOOST_TEST(f.held(1) == 16u); /* all of `run` */
+    BOOST_TEST(f.pool.arrived(0, 8, f.now += 200));
+    BOOST_TEST(f.held(0) <= 4u);
+}
+
 BOOST_AUTO_TEST_CASE(silent_channels_are_suspected_when_late_is_full)
 {
     Fixture f;
@@ -228,6 +251,28 @@ BOOST_AUTO_TEST_CASE(probing_finds_a_short_path)
     BOOST_TEST(f.pool.path_delay_ns() < 250u);
     BOOST_TEST(f.pool.run_limit() < 250u);
     BOOST_TEST(f.pool.run_limit() >= 100u);
+}
+
+/* To probe costs part of the line: seldom, however long a loop takes. */
+BOOST_AUTO_TEST_CASE(a_slow_port_is_probed_seldom)
+{
+    BytePoolConfig config = small_config();
+
+    config.run     = 40;
+    config.loop_ns = 1'000'000;
+    config.unit_ps = 25'000'000;
+    Fixture f(config);
+    unsigned held_back = 0;
+
+    f.add(1);
+    for (unsigned step = 0; step < 20'000; ++step) { /* of a quantum's time: 2 s */
+        f.now += 100'000;
+        f.pool.request(0, f.pool.arrived(0) + 4000, f.now);
+        f.pool.arrived(0, 4, f.now);
+        held_back += f.held(0) + config.quantum <= f.pool.run_limit();
+    }
+    BOOST_TEST(held_back > 0u);
+    BOOST_TEST(held_back < 1000u);
 }
 
 BOOST_AUTO_TEST_CASE(derives_from_rate_and_delay)
