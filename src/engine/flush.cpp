@@ -148,6 +148,7 @@ void Fabric::add_waiter(Link &link, Flush *flush)
     if (waiter == nullptr) {
         return;
     }
+    waiter->parked   = link.parked;
     waiter->messages = link.parked != 0 ? ~std::uint64_t{0} : // see unparked()
                                           link.peer.messages.posted();
     waiter->bulk     = {link.bulk[0].issued, link.bulk[1].issued};
@@ -200,7 +201,7 @@ void Fabric::fence(Link &link)
 {
     if (link.peer.usable() && outstanding(link)) {
         link.fence_messages = link.peer.messages.posted();
-        link.fence_parked   = link.parked != 0;
+        link.fence_parked   = link.parked;
         for (LinkBulk &bulk : link.bulk) {
             bulk.fence = bulk.issued;
         }

@@ -35,6 +35,8 @@ struct Flush {
 struct FlushWaiter {
     FlushWaiter *next      = nullptr;
     std::uint64_t messages = 0; // the message queue must have retired this many
+    unsigned parked =
+            0; // messages of before that are not posted yet; then `messages` is not known
     std::array<std::uint64_t, 2> bulk{}; // LinkBulk::done must have reached these
     Flush *flush = nullptr;
 };
@@ -80,8 +82,8 @@ public:
     std::array<LinkBulk, 2> bulk; // by BulkOperation::Kind
     std::uint64_t fence_messages = 0; // no bulk before the message queue retired these
 
-    unsigned parked   = 0; // its messages in Peer::parked
-    bool fence_parked = false; // no bulk before those are posted
+    unsigned parked       = 0; // its messages in Peer::parked
+    unsigned fence_parked = 0; // of these; no bulk before they are posted
 
     Fifo<FlushWaiter> waiters;
 

@@ -37,16 +37,23 @@ inline void copy_few(std::byte *to, const void *from, unsigned length) noexcept
         m_flow.admit_message(peer.index)) [[likely]] {
         return BE_OK;
     }
-    return admit_closely(link);
+    return admit_closely(link, 0);
 }
 
-be_status_t Fabric::admit_closely(Link &link)
+// One that may be parked, see park_unless_covered().
+be_status_t Fabric::admit_packed(Link &link)
+{
+    return link.parked == 0 ? admit(link) : admit_closely(link, max_parked - 1);
+}
+
+// `parked`: of its link at most.
+be_status_t Fabric::admit_closely(Link &link, unsigned parked)
 {
     Peer &peer = link.peer;
     if (peer.state != Peer::State::ready || link.barred) [[unlikely]] {
         return unusable(link);
     }
-    if (link.message_fenced() || link.parked != 0) [[unlikely]] {
+    if (link.message_fenced() || link.parked > parked) [[unlikely]] {
         return refuse(link);
     }
     if (peer.messages.room() == 0 || !m_sends.room()) [[unlikely]] {
@@ -268,7 +275,7 @@ be_status_t Fabric::send_short(Link &link, std::uint8_t am_id, const be_sge_t *p
 ssize_t
 Fabric::send_packed(Link &link, std::uint8_t am_id, be_pack_func_t pack, void *arg)
 {
-    if (const be_status_t status = admit(link); status != BE_OK) {
+    if (const be_status_t status = admit_packed(link); status != BE_OK) {
         return status;
     }
     const memory::Buffer staging = m_staging.get();
@@ -287,7 +294,7 @@ Fabric::send_packed(Link &link, std::uint8_t am_id, be_pack_func_t pack, void *a
     }
     m_counters.bytes_copied += length;
     if (const std::size_t size = core::data_header_size + length;
-        size <= m_max_inline && !m_flow.large(length)) {
+        size <= m_max_inline && !m_flow.large(length) && link.parked == 0) {
         Slot slot;
         if (std::byte *record = new_record(link, length, slot); record != nullptr) {
             std::memcpy(record, staging.address, size);
@@ -302,14 +309,14 @@ Fabric::send_packed(Link &link, std::uint8_t am_id, be_pack_func_t pack, void *a
     ibv_sge sge{reinterpret_cast<std::uint64_t>(staging.address),
                 static_cast<std::uint32_t>(core::data_header_size + length),
                 staging.lkey};
-    if (m_flow.large(length)) {
+    if (m_flow.large(length) || link.parked != 0) {
         Parked message;
         message.am_id       = am_id;
         message.sge_count   = 1;
         message.length      = static_cast<std::uint32_t>(length);
         message.slot.buffer = staging.address;
         message.sges[0]     = sge;
-        return send_large(link, message, static_cast<ssize_t>(length));
+        return send_or_park(link, message, static_cast<ssize_t>(length));
     }
     const be_status_t status = post_message(link.peer,
                                             message_to(link, am_id, staging.address),
@@ -338,7 +345,7 @@ be_status_t Fabric::send_zero_copy(Link &link, std::uint8_t am_id, const void *h
     if (length > m_config.segment_size) {
         return BE_ERR_INVALID;
     }
-    if (const be_status_t status = admit(link); status != BE_OK) {
+    if (const be_status_t status = admit_packed(link); status != BE_OK) {
         return status;
     }
     const memory::Buffer staging = m_staging.get();
@@ -355,7 +362,7 @@ be_status_t Fabric::send_zero_copy(Link &link, std::uint8_t am_id, const void *h
     m_counters.bytes_sent += length;
     m_counters.bytes_copied += header_length;
 
-    if (m_flow.large(length)) {
+    if (m_flow.large(length) || link.parked != 0) {
         Parked message;
         message.am_id     = am_id;
         message.sge_count = used;
@@ -366,7 +373,7 @@ be_status_t Fabric::send_zero_copy(Link &link, std::uint8_t am_id, const void *h
                              .buffer = staging.address};
         std::copy_n(sges.begin(), used, message.sges.begin());
         const auto status = static_cast<be_status_t>(
-                send_large(link, message, BE_INPROGRESS));
+                send_or_park(link, message, BE_INPROGRESS));
         link.member.zero_copies += status == BE_INPROGRESS;
         return status;
     }
@@ -382,15 +389,15 @@ be_status_t Fabric::send_zero_copy(Link &link, std::uint8_t am_id, const void *h
     return status == BE_OK ? BE_INPROGRESS : status;
 }
 
-// One that takes byte credit too, now or later; it has its message credit. Returns `sent`, or an error.
-ssize_t Fabric::send_large(Link &link, const Parked &message, ssize_t sent)
+// One that takes byte credit too, or that others wait before; it has its message credit. Returns `sent`, or an error.
+ssize_t Fabric::send_or_park(Link &link, const Parked &message, ssize_t sent)
 {
     if (park_unless_covered(link, message)) [[unlikely]] {
         return link.peer.usable() ? sent : static_cast<ssize_t>(BE_ERR_NO_MEMORY);
     }
     Slot slot                = message.slot;
     auto sges                = message.sges;
-    slot.bytes               = static_cast<std::uint32_t>(m_flow.charge(message.length));
+    slot.bytes               = credited(message.length);
     const be_status_t status = post_message(link.peer,
                                             message_to(link, message.am_id, slot.buffer),
                                             slot, sges.data(), message.sge_count, 0,
@@ -407,7 +414,7 @@ bool Fabric::can_send(Link &link)
     }
     if (peer.state == Peer::State::ready && !link.barred && has_credit(link) &&
         peer.messages.room() != 0 && peer.bulk.room() > bulk_reserve &&
-        !link.message_fenced() && link.parked == 0 &&
+        !link.message_fenced() && link.parked < max_parked &&
         link.bulk[0].operations.size() < max_queued_bulk &&
         link.bulk[1].operations.size() < max_queued_bulk) {
         return true;

@@ -12,8 +12,7 @@ namespace be::engine {
 bool Fabric::park_unless_covered(Link &link, const Parked &message)
 {
     Peer &peer = link.peer;
-    if (!m_flow.large(message.length) || m_flow.admit_bytes(peer.index, message.length))
-            [[likely]] {
+    if (link.parked == 0 && m_flow.admit_bytes(peer.index, message.length)) [[likely]] {
         return false;
     }
     m_flow.revert_message(peer.index);
@@ -27,22 +26,26 @@ bool Fabric::park_unless_covered(Link &link, const Parked &message)
     parked->link = &link;
     ++link.parked;
     peer.parked.push(parked);
+    peer.parked_large += m_flow.large(message.length);
+    peer.parked_bytes += credited(message.length);
     ++m_counters.messages_parked;
     ask_for_bytes(peer);
     return true;
 }
 
-// The credit that comes is the first one's: small messages of other links ask for theirs by themselves.
+// The credit that comes is the first one's: small messages of other links ask for theirs by themselves, and so do
+// small ones here when it is their turn.
 void Fabric::ask_for_bytes(Peer &peer)
 {
-    const std::uint64_t first = peer.parked.front()->length;
+    core::Waiting waiting{.large = peer.parked_large, .all = peer.parked_bytes};
+    const Parked *message = peer.parked.front();
+    for (; message != nullptr && !m_flow.large(message->length);
+         message = message->next) {
+        ++waiting.small;
+    }
+    waiting.first = message != nullptr ? m_flow.charge(message->length) : 0;
     flow_event([&](core::Actions &actions) {
-        m_flow.blocked(peer.index,
-                       core::Waiting{.small = 0,
-                                     .large = peer.parked.size(),
-                                     .first = first,
-                                     .all   = m_flow.charge(first) * peer.parked.size()},
-                       now(), actions);
+        m_flow.blocked(peer.index, waiting, now(), actions);
     });
 }
 
@@ -60,9 +63,9 @@ void Fabric::unpark(Peer &peer)
             ask_for_bytes(peer);
             break;
         }
-        peer.parked.pop();
+        take_parked(peer);
         Link &link         = *message.link;
-        message.slot.bytes = static_cast<std::uint32_t>(m_flow.charge(message.length));
+        message.slot.bytes = credited(message.length);
         (void)post_message(peer, message_to(link, message.am_id, message.slot.buffer),
                            message.slot, message.sges.data(), message.sge_count, 0, true);
         unparked(link);
@@ -74,18 +77,32 @@ void Fabric::unpark(Peer &peer)
     }
 }
 
+// The bytes of credit that a message takes.
+std::uint32_t Fabric::credited(std::uint32_t length) const
+{
+    return m_flow.large(length) ? static_cast<std::uint32_t>(m_flow.charge(length)) : 0;
+}
+
+Parked &Fabric::take_parked(Peer &peer)
+{
+    Parked &message = *peer.parked.pop();
+    peer.parked_large -= m_flow.large(message.length);
+    peer.parked_bytes -= credited(message.length);
+    return message;
+}
+
 // Fences and flushes that had to wait until it had its place know what that is.
 void Fabric::unparked(Link &link)
 {
-    if (--link.parked != 0) {
-        return;
-    }
+    --link.parked;
     const std::uint64_t posted = link.peer.messages.posted();
-    if (std::exchange(link.fence_parked, false)) {
+    if (link.fence_parked != 0 && --link.fence_parked == 0) {
         link.fence_messages = posted;
     }
     link.waiters.for_each([&](FlushWaiter &waiter) {
-        waiter.messages = std::min(waiter.messages, posted);
+        if (waiter.parked != 0 && --waiter.parked == 0) {
+            waiter.messages = posted;
+        }
     });
 }
 
@@ -93,7 +110,7 @@ void Fabric::unparked(Link &link)
 void Fabric::drop_parked(Peer &peer)
 {
     while (!peer.parked.empty()) {
-        Parked &message = *peer.parked.pop();
+        Parked &message = take_parked(peer);
         unparked(*message.link);
         (void)m_staging.put(message.slot.buffer);
         if (message.slot.kind == Slot::Kind::notify) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// A large message that has been packed, or whose completion has been promised, and that waits for byte credit: how
-// large a message is shows only when it is packed, which can be done once. Later messages of its link wait behind it.
+// A message that has been packed, or whose completion has been promised, and that waits for byte credit: how large a
+// message is shows only when it is packed, which can be done once. Those of its link that are packed later wait behind
+// it, whatever their size, up to max_parked: the peer hears of all their bytes, and grants them together.
 
 #pragma once
 
@@ -14,6 +15,8 @@
 namespace be::engine {
 
 class Link;
+
+inline constexpr unsigned max_parked = 8; // of a link
 
 struct Parked {
     Parked *next         = nullptr; // in Peer::parked, or in stock

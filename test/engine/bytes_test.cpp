@@ -215,6 +215,47 @@ BOOST_AUTO_TEST_CASE(puts_and_gets_of_many_are_whole)
 }
 
 // A fence orders what comes after it behind a message that is still waiting for credit.
+// Those that come behind one that waits are taken too, whatever their size, and the credit for all of them comes
+// together. Order is kept; what cannot be put off has to wait, and so does a flush, for no more than was there.
+BOOST_AUTO_TEST_CASE(many_wait_together_in_order)
+{
+    Device device;
+    Node a(device, tight(device)), b(device, tight(device));
+    be_peer_t *peer = a.connect(b);
+    int flushed;
+    BOOST_REQUIRE_EQUAL(send_bcopy({&a, &b}, peer, 1, pattern(10, 1)), BE_OK);
+    BOOST_REQUIRE(wait({&a, &b}, [&] { return b.received.size() == 1; }));
+
+    std::vector<std::vector<uint8_t>> sent{pattern(10, 1)};
+    const auto send = [&](size_t length) {
+        auto data            = pattern(length, static_cast<unsigned>(sent.size()));
+        const ssize_t status = be_am_bcopy(peer, 1, pack_vector, &data);
+        if (status >= 0) {
+            sent.push_back(data);
+        }
+        return status;
+    };
+    while (a.metric("messages_parked") == 0) { // nobody takes in what arrives
+        BOOST_REQUIRE_GE(send(8000), 0);
+    }
+    BOOST_CHECK_GE(send(40), 0);
+    BOOST_CHECK_GE(send(8000), 0);
+    BOOST_CHECK_EQUAL(be_am_short(peer, 1, 0, nullptr, 0), BE_ERR_NO_RESOURCE);
+    BOOST_REQUIRE_EQUAL(be_peer_flush(peer, &flushed), BE_INPROGRESS);
+    while (send(4000) >= 0) {
+    }
+    BOOST_CHECK_EQUAL(a.metric("messages_parked"), 8u);
+    BOOST_REQUIRE(wait({&a, &b}, [&] {
+        (void)send(sent.size() % 2 == 0 ? 6000 : 100); // there is always one that waits
+        return a.completed.count(&flushed) != 0;
+    }));
+    BOOST_REQUIRE(wait({&a, &b}, [&] { return b.received.size() == sent.size(); }));
+    for (size_t i = 0; i < sent.size(); ++i) {
+        BOOST_REQUIRE(b.received[i].data == sent[i]);
+    }
+    BOOST_REQUIRE(wait({&a, &b}, [&] { return b.metric("byte_credit_running") == 0; }));
+}
+
 BOOST_AUTO_TEST_CASE(fence_and_flush_count_what_waits_for_credit)
 {
     Device device;
