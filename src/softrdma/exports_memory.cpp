@@ -208,8 +208,8 @@ SOFTRDMA_EXPORT int ibv_resize_cq(ibv_cq *cq, int cqe)
                        EINVAL;
 }
 
-// Polls of this queue, when empty, after which the processor is given away (SOFTRDMA_YIELD is the default); 0
-// never: for a program that polls with a lock of its own held, for which other threads spin. Not part of verbs:
+// Polls of this queue, when empty, after which the processor is given away (SOFTRDMA_YIELD is the default; see idle.h);
+// 0 never: for a program that polls with a lock of its own held, for which other threads spin. Not part of verbs:
 // look it up with dlsym(). Any thread. 0, EINVAL for a queue of another device.
 extern "C" __attribute__((visibility("default"))) int
 softrdma_cq_set_yield(ibv_cq *cq, uint32_t polls);
