@@ -279,7 +279,7 @@ private:
     be_status_t admit_closely(Link &link, unsigned parked);
     be_status_t no_staging(Link &link);
     be_status_t refuse(Link &link, bool short_of = false);
-    ssize_t send_or_park(Link &link, const Parked &message, ssize_t sent);
+    ssize_t send_or_park(Link &link, Parked &message, ssize_t sent);
     bool has_credit(Link &link);
     void reclaim_sends();
     int post(Peer &peer, SendQueue &queue, ibv_send_wr &wr, const Slot &slot,
@@ -333,10 +333,7 @@ private:
     bool park_unless_covered(Link &link, const Parked &message);
     void unpark(Peer &peer);
     void ask_for_bytes(Peer &peer);
-    void unparked(Link &link);
     void drop_parked(Peer &peer);
-    Parked &take_parked(Peer &peer); // the first
-    std::uint32_t credited(std::uint32_t length) const;
 
     // remote.cpp
     be_status_t admit_bulk(Link &link, BulkOperation::Kind kind);

@@ -149,7 +149,7 @@ void Fabric::add_waiter(Link &link, Flush *flush)
         return;
     }
     waiter->parked   = link.parked;
-    waiter->messages = link.parked != 0 ? ~std::uint64_t{0} : // see unparked()
+    waiter->messages = link.parked != 0 ? ~std::uint64_t{0} : // see parked.cpp
                                           link.peer.messages.posted();
     waiter->bulk     = {link.bulk[0].issued, link.bulk[1].issued};
     waiter->flush    = flush;

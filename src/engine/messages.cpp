@@ -390,18 +390,18 @@ be_status_t Fabric::send_zero_copy(Link &link, std::uint8_t am_id, const void *h
 }
 
 // One that takes byte credit too, or that others wait before; it has its message credit. Returns `sent`, or an error.
-ssize_t Fabric::send_or_park(Link &link, const Parked &message, ssize_t sent)
+ssize_t Fabric::send_or_park(Link &link, Parked &message, ssize_t sent)
 {
+    message.slot.bytes = m_flow.large(message.length) ?
+                                 static_cast<std::uint32_t>(
+                                         m_flow.charge(message.length)) :
+                                 0;
     if (park_unless_covered(link, message)) [[unlikely]] {
         return link.peer.usable() ? sent : static_cast<ssize_t>(BE_ERR_NO_MEMORY);
     }
-    Slot slot                = message.slot;
-    auto sges                = message.sges;
-    slot.bytes               = credited(message.length);
-    const be_status_t status = post_message(link.peer,
-                                            message_to(link, message.am_id, slot.buffer),
-                                            slot, sges.data(), message.sge_count, 0,
-                                            true);
+    const be_status_t status =
+            post_message(link.peer, message_to(link, message.am_id, message.slot.buffer),
+                         message.slot, message.sges.data(), message.sge_count, 0, true);
     return status == BE_OK ? sent : static_cast<ssize_t>(status);
 }
 

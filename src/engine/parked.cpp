@@ -7,6 +7,25 @@
 
 namespace be::engine {
 
+namespace {
+
+// Fences and flushes that had to wait until it had its place know what that is.
+void unparked(Link &link)
+{
+    --link.parked;
+    const std::uint64_t posted = link.peer.messages.posted();
+    if (link.fence_parked != 0 && --link.fence_parked == 0) {
+        link.fence_messages = posted;
+    }
+    link.waiters.for_each([&](FlushWaiter &waiter) {
+        if (waiter.parked != 0 && --waiter.parked == 0) {
+            waiter.messages = posted;
+        }
+    });
+}
+
+} // namespace
+
 // The message has its message credit. True: it has to wait, and has given that back; without memory for it, it is
 // as if a credit had been lacking from the start, which nobody can tell the caller any more, so the peer is lost.
 bool Fabric::park_unless_covered(Link &link, const Parked &message)
@@ -26,8 +45,6 @@ bool Fabric::park_unless_covered(Link &link, const Parked &message)
     parked->link = &link;
     ++link.parked;
     peer.parked.push(parked);
-    peer.parked_large += m_flow.large(message.length);
-    peer.parked_bytes += credited(message.length);
     ++m_counters.messages_parked;
     ask_for_bytes(peer);
     return true;
@@ -37,13 +54,12 @@ bool Fabric::park_unless_covered(Link &link, const Parked &message)
 // small ones here when it is their turn.
 void Fabric::ask_for_bytes(Peer &peer)
 {
-    core::Waiting waiting{.large = peer.parked_large, .all = peer.parked_bytes};
+    core::Waiting waiting{.large = peer.parked.large(), .all = peer.parked.bytes()};
     const Parked *message = peer.parked.front();
-    for (; message != nullptr && !m_flow.large(message->length);
-         message = message->next) {
+    for (; message != nullptr && message->slot.bytes == 0; message = message->next) {
         ++waiting.small;
     }
-    waiting.first = message != nullptr ? m_flow.charge(message->length) : 0;
+    waiting.first = message != nullptr ? message->slot.bytes : 0;
     flow_event([&](core::Actions &actions) {
         m_flow.blocked(peer.index, waiting, now(), actions);
     });
@@ -63,9 +79,8 @@ void Fabric::unpark(Peer &peer)
             ask_for_bytes(peer);
             break;
         }
-        take_parked(peer);
-        Link &link         = *message.link;
-        message.slot.bytes = credited(message.length);
+        peer.parked.pop();
+        Link &link = *message.link;
         (void)post_message(peer, message_to(link, message.am_id, message.slot.buffer),
                            message.slot, message.sges.data(), message.sge_count, 0, true);
         unparked(link);
@@ -77,40 +92,11 @@ void Fabric::unpark(Peer &peer)
     }
 }
 
-// The bytes of credit that a message takes.
-std::uint32_t Fabric::credited(std::uint32_t length) const
-{
-    return m_flow.large(length) ? static_cast<std::uint32_t>(m_flow.charge(length)) : 0;
-}
-
-Parked &Fabric::take_parked(Peer &peer)
-{
-    Parked &message = *peer.parked.pop();
-    peer.parked_large -= m_flow.large(message.length);
-    peer.parked_bytes -= credited(message.length);
-    return message;
-}
-
-// Fences and flushes that had to wait until it had its place know what that is.
-void Fabric::unparked(Link &link)
-{
-    --link.parked;
-    const std::uint64_t posted = link.peer.messages.posted();
-    if (link.fence_parked != 0 && --link.fence_parked == 0) {
-        link.fence_messages = posted;
-    }
-    link.waiters.for_each([&](FlushWaiter &waiter) {
-        if (waiter.parked != 0 && --waiter.parked == 0) {
-            waiter.messages = posted;
-        }
-    });
-}
-
 // The peer is lost.
 void Fabric::drop_parked(Peer &peer)
 {
     while (!peer.parked.empty()) {
-        Parked &message = take_parked(peer);
+        Parked &message = *peer.parked.pop();
         unparked(*message.link);
         (void)m_staging.put(message.slot.buffer);
         if (message.slot.kind == Slot::Kind::notify) {

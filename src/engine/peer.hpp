@@ -136,9 +136,7 @@ public:
     std::array<Fifo<LinkBulk>, 2> bulk_links; // those with operations, in turn
     std::array<std::uint64_t, 2> admitted{}; // bytes that may be posted and are not yet
     unsigned bulk_turn = 0; // which kind is posted first
-    Fifo<Parked> parked;
-    unsigned parked_large      = 0; // of these, those that take byte credit
-    std::uint64_t parked_bytes = 0; // and what they take
+    ParkedQueue parked;
     std::vector<Link *> flushing; // those with waiters
     std::uint64_t freed =
             0; // goes up whenever it may be worth while to try again what was refused
