@@ -78,15 +78,21 @@ typedef struct {
     size_t iovcnt;
 } gather_t;
 
+/* Where there is nothing, `from` may be NULL. */
+static void *add(void *end, const void *from, size_t length)
+{
+    return (length == 0) ? end : mempcpy(end, from, length);
+}
+
 static size_t pack_gather(void *dest, void *arg)
 {
     const gather_t *gather = arg;
-    uint8_t *end           = mempcpy(dest, gather->header, gather->header_length);
+    uint8_t *end           = add(dest, gather->header, gather->header_length);
     size_t i;
 
     for (i = 0; i < gather->iovcnt; ++i) {
-        end = mempcpy(end, uct_iov_get_buffer(&gather->iov[i]),
-                      uct_iov_get_length(&gather->iov[i]));
+        end = add(end, uct_iov_get_buffer(&gather->iov[i]),
+                  uct_iov_get_length(&gather->iov[i]));
     }
     return end - (uint8_t *)dest;
 }

@@ -2,8 +2,11 @@
 /* Remote memory access. */
 #include "ep.h"
 #include "iov.h"
+#include "log.h"
 #include "op.h"
 #include "rkey.h"
+
+#include <stdio.h>
 
 #define CHECK_RKEY(_rkey, _access, _name)                                     \
     UCT_CHECK_PARAM(uct_be_rkey_allows(_rkey, _access),                       \
@@ -22,13 +25,18 @@ static ucs_status_t ep_probe(uct_be_ep_t *ep)
 /* The device must reach it. */
 static ucs_status_t check_pinned(const uct_iov_t *iov, size_t iovcnt, const char *name)
 {
+    char text[128];
+
     if (ucs_likely(uct_be_iov_is_pinned(iov, iovcnt))) {
         return UCS_OK;
     }
 
-    ucs_error("be: %s of %zu bytes: not all of them could be registered, no more memory "
-              "may be locked",
-              name, uct_iov_total_length(iov, iovcnt));
+    snprintf(
+            text, sizeof(text),
+            "%s of %zu bytes: not all of them could be registered, no more memory may be "
+            "locked",
+            name, uct_iov_total_length(iov, iovcnt));
+    uct_be_log(BE_LOG_ERROR, text);
     return UCS_ERR_NO_MEMORY;
 }
 

@@ -9,8 +9,13 @@
 #include <boost/test/unit_test.hpp>
 
 #include <sys/mman.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <cstdio>
 #include <cstdlib>
+#include <functional>
+#include <string>
 
 using namespace uct_test;
 
@@ -76,6 +81,27 @@ uct_iov_t part_of(const Large &memory, size_t offset, size_t length, uct_mem_h m
     iov.memh   = memh;
     iov.count  = 1;
     return iov;
+}
+
+// That UCX's log wrote meanwhile.
+size_t lines_of(const std::function<void()> &work)
+{
+    std::FILE *file = std::tmpfile();
+    BOOST_REQUIRE(file != nullptr);
+    std::fflush(stdout);
+    const int before = dup(STDOUT_FILENO);
+    BOOST_REQUIRE_GE(dup2(fileno(file), STDOUT_FILENO), 0);
+    work();
+    std::fflush(stdout);
+    BOOST_REQUIRE_GE(dup2(before, STDOUT_FILENO), 0);
+    close(before);
+    std::rewind(file);
+    std::string text;
+    for (int next = std::fgetc(file); next != EOF; next = std::fgetc(file)) {
+        text += static_cast<char>(next);
+    }
+    std::fclose(file);
+    return static_cast<size_t>(std::count(text.begin(), text.end(), '\n'));
 }
 
 struct Limited {
@@ -181,6 +207,56 @@ BOOST_AUTO_TEST_CASE(put_and_get_are_refused)
                                                    })),
                           UCS_ERR_NO_MEMORY);
     }
+}
+
+// Who goes on trying does not fill the disk.
+BOOST_AUTO_TEST_CASE(refusals_are_logged_with_measure)
+{
+    Large memory;
+    Interface initiator, target;
+    Endpoint ep(initiator, target.address());
+    Memory remote(target, mebi);
+    RemoteKey key(initiator, remote.packed_key());
+    Registered all(initiator, memory, UCT_MD_MEM_ACCESS_RMA);
+    const uct_iov_t iov = part_of(memory, 0, mebi, all.memh);
+    const size_t lines  = lines_of([&] {
+        for (unsigned i = 0; i < 1000; ++i) {
+            Completion completion;
+            uct_completion_t *comp = completion.use();
+            BOOST_CHECK_EQUAL(completion.started(uct_ep_put_zcopy(ep.handle(), &iov, 1,
+                                                                   remote.remote(),
+                                                                   key.rkey(), comp)),
+                               UCS_ERR_NO_MEMORY);
+        }
+    });
+    BOOST_CHECK_GT(lines, 0u);
+    BOOST_CHECK_LT(lines, 100u);
+}
+
+BOOST_AUTO_TEST_CASE(without_a_header)
+{
+    Large memory;
+    Interface sender, receiver;
+    Endpoint ep(sender, receiver.address());
+    Registered all(sender, memory, UCT_MD_MEM_ACCESS_RMA);
+    const uct_iov_t iov = part_of(memory, 0, 999, all.memh);
+    size_t bytes        = 0;
+    receiver.on_am(am_id, [&](void *, size_t length, unsigned) {
+        bytes += length;
+        return UCS_OK;
+    });
+    Completion completion;
+    uct_completion_t *comp = completion.use();
+    BOOST_REQUIRE_EQUAL(completion.started(retry({&sender, &receiver},
+                                                 [&] {
+                                                     return uct_ep_am_zcopy(ep.handle(),
+                                                                            am_id,
+                                                                            nullptr, 0,
+                                                                            &iov, 1, 0,
+                                                                            comp);
+                                                 })),
+                        UCS_OK);
+    BOOST_CHECK(progress_until({&sender, &receiver}, [&] { return bytes == 999; }));
 }
 
 BOOST_AUTO_TEST_CASE(its_key_says_that_there_is_none)
