@@ -104,6 +104,21 @@ size_t lines_of(const std::function<void()> &work)
     return static_cast<size_t>(std::count(text.begin(), text.end(), '\n'));
 }
 
+// What cannot be registered here, and memory of another interface that is.
+struct Refused {
+    uct_iov_t iov() const
+    {
+        return part_of(memory, 0, mebi, all.memh);
+    }
+
+    Large memory;
+    Interface initiator, target;
+    Endpoint ep{initiator, target.address()};
+    Memory remote{target, mebi};
+    RemoteKey key{initiator, remote.packed_key()};
+    Registered all{initiator, memory, UCT_MD_MEM_ACCESS_RMA};
+};
+
 struct Limited {
     Limited()
     {
@@ -186,25 +201,20 @@ BOOST_AUTO_TEST_CASE(messages_are_copied)
 
 BOOST_AUTO_TEST_CASE(put_and_get_are_refused)
 {
-    Large memory;
-    Interface initiator, target;
-    Endpoint ep(initiator, target.address());
-    Memory remote(target, mebi);
-    RemoteKey key(initiator, remote.packed_key());
-    Registered all(initiator, memory, UCT_MD_MEM_ACCESS_RMA);
-    BOOST_REQUIRE_EQUAL(all.status, UCS_OK);
+    Refused refused;
+    BOOST_REQUIRE_EQUAL(refused.all.status, UCS_OK);
 
-    const uct_iov_t iov = part_of(memory, 0, mebi, all.memh);
+    const uct_iov_t iov = refused.iov();
     Completion completion;
     for (auto operation : {&uct_ep_put_zcopy, &uct_ep_get_zcopy}) {
         uct_completion_t *comp = completion.use();
-        BOOST_CHECK_EQUAL(completion.started(retry({&initiator, &target},
-                                                   [&] {
-                                                       return operation(ep.handle(), &iov,
-                                                                        1,
-                                                                        remote.remote(),
-                                                                        key.rkey(), comp);
-                                                   })),
+        BOOST_CHECK_EQUAL(completion.started(
+                                  retry({&refused.initiator, &refused.target},
+                                        [&] {
+                                            return operation(refused.ep.handle(), &iov, 1,
+                                                             refused.remote.remote(),
+                                                             refused.key.rkey(), comp);
+                                        })),
                           UCS_ERR_NO_MEMORY);
     }
 }
@@ -212,20 +222,16 @@ BOOST_AUTO_TEST_CASE(put_and_get_are_refused)
 // Who goes on trying does not fill the disk.
 BOOST_AUTO_TEST_CASE(refusals_are_logged_with_measure)
 {
-    Large memory;
-    Interface initiator, target;
-    Endpoint ep(initiator, target.address());
-    Memory remote(target, mebi);
-    RemoteKey key(initiator, remote.packed_key());
-    Registered all(initiator, memory, UCT_MD_MEM_ACCESS_RMA);
-    const uct_iov_t iov = part_of(memory, 0, mebi, all.memh);
+    Refused refused;
+    const uct_iov_t iov = refused.iov();
     const size_t lines  = lines_of([&] {
         for (unsigned i = 0; i < 1000; ++i) {
             Completion completion;
             uct_completion_t *comp = completion.use();
-            BOOST_CHECK_EQUAL(completion.started(uct_ep_put_zcopy(ep.handle(), &iov, 1,
-                                                                   remote.remote(),
-                                                                   key.rkey(), comp)),
+            BOOST_CHECK_EQUAL(completion.started(
+                                       uct_ep_put_zcopy(refused.ep.handle(), &iov, 1,
+                                                        refused.remote.remote(),
+                                                        refused.key.rkey(), comp)),
                                UCS_ERR_NO_MEMORY);
         }
     });
