@@ -35,8 +35,7 @@ struct Flush {
 struct FlushWaiter {
     FlushWaiter *next      = nullptr;
     std::uint64_t messages = 0; // the message queue must have retired this many
-    unsigned parked =
-            0; // messages of before that are not posted yet; then `messages` is not known
+    unsigned parked        = 0; // of before and not posted yet: `messages` is not known
     std::array<std::uint64_t, 2> bulk{}; // LinkBulk::done must have reached these
     Flush *flush = nullptr;
 };

@@ -228,9 +228,9 @@ void service::adapt_head_start(bool any_due)
 
 void service::set_timer()
 {
-    uint64_t first      = m_owner.faults.deadline();
-    uint64_t head_start = m_head_start.load(std::memory_order_relaxed);
+    uint64_t first = m_owner.faults.deadline();
     std::lock_guard lock(m_mutex);
+    uint64_t head_start = m_head_start.load(std::memory_order_relaxed);
     m_armed.store(UINT64_MAX, std::memory_order_relaxed);
     std::atomic_thread_fence(std::memory_order_seq_cst);
     for (const auto &qp : m_waiting) {
