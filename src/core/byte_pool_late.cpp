@@ -17,10 +17,10 @@ constexpr uint64_t observation_ns = 1'000'000; /* the fastest of so long is the 
 constexpr int64_t path_memory     = 4; /* grants */
 constexpr uint32_t probe_grants   = 8;
 constexpr uint64_t probe_loops    = 4; /* a probe lasts no longer */
-constexpr uint64_t first_probe_pause_ns   = 1'000'000; /* also before the first */
-constexpr uint64_t longest_probe_pause_ns = 10'000'000;
-constexpr uint64_t probe_pause_loops = 20; /* nor are pauses shorter: on a slow port */
-constexpr uint64_t slowest_loops     = 4; /* the loop is not believed to be longer */
+constexpr uint64_t first_probe_pause_ns = 1'000'000; /* also before the first */
+constexpr uint64_t probe_pause_loops    = 20; /* nor is it shorter: on a slow port */
+constexpr uint64_t longest_probe_pause  = 10; /* first ones */
+constexpr uint64_t slowest_loops        = 4; /* the loop is not believed to be longer */
 
 } // namespace
 
@@ -85,8 +85,7 @@ void BytePool::probe(uint64_t now_ns)
                                         probe_pause_loops * m_config.loop_ns);
 
         m_probe_pause_ns = std::clamp(2 * m_probe_pause_ns, least,
-                                      longest_probe_pause_ns / first_probe_pause_ns *
-                                              least);
+                                      longest_probe_pause * least);
         m_probe_ns       = now_ns + m_probe_pause_ns;
     }
 }

@@ -17,11 +17,10 @@ struct settings {
     uint32_t devices = 1;
     bool ethernet    = false;
     bool only        = false; // hide the devices of the real libibverbs
-    uint32_t yield =
-            100; // empty polls before the processor is given away (idle.h); 0 never
-    bool cma        = true; // access other processes' memory where the system allows it
-    uint32_t eager  = 0; // largest send through a bounce buffer, bytes
-    uint32_t locked = 0; // MiB that may be registered, at most; 0: any number
+    uint32_t yield   = 100; // empty polls before it yields, see idle.h; 0 never
+    bool cma         = true; // access other processes' memory where the system allows it
+    uint32_t eager   = 0; // largest send through a bounce buffer, bytes
+    uint32_t locked  = 0; // MiB that may be registered, at most; 0: any number
     std::string domain = "default";
     fabric_settings fabric; // of every port
     std::vector<fault> faults; // scheduled from the start on

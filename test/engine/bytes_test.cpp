@@ -214,7 +214,6 @@ BOOST_AUTO_TEST_CASE(puts_and_gets_of_many_are_whole)
                        [&] { return target.metric("byte_credit_running") == 0; }));
 }
 
-// A fence orders what comes after it behind a message that is still waiting for credit.
 // Those that come behind one that waits are taken too, whatever their size, and the credit for all of them comes
 // together. Order is kept; what cannot be put off has to wait, and so does a flush, for no more than was there.
 BOOST_AUTO_TEST_CASE(many_wait_together_in_order)
@@ -256,6 +255,7 @@ BOOST_AUTO_TEST_CASE(many_wait_together_in_order)
     BOOST_REQUIRE(wait({&a, &b}, [&] { return b.metric("byte_credit_running") == 0; }));
 }
 
+// A fence orders what comes after it behind a message that is still waiting for credit.
 BOOST_AUTO_TEST_CASE(fence_and_flush_count_what_waits_for_credit)
 {
     Device device;
