@@ -190,7 +190,7 @@ bool completion_queue::next(completion &entry)
             return false;
         }
         entry = oldest.data;
-        finish(entry, oldest.payload);
+        finish(entry, oldest.message());
         m_shared.head.store(head + 1, std::memory_order_release);
         if (entry.kind != queue_kind::none) {
             return true;
@@ -199,7 +199,7 @@ bool completion_queue::next(completion &entry)
 }
 
 // What the end of a request means to its queue.
-void completion_queue::finish(completion &entry, const char *payload)
+void completion_queue::finish(completion &entry, const char *message)
 {
     if (entry.kind == queue_kind::send) {
         queue_pair *qp = m_owner.qps.at(entry.queue);
@@ -209,7 +209,7 @@ void completion_queue::finish(completion &entry, const char *payload)
     } else if (entry.kind != queue_kind::none) {
         receive_queue *queue = queue_of(m_owner, entry);
         if (queue != nullptr) {
-            queue->finish(entry, payload);
+            queue->finish(entry, message);
         }
     }
 }
@@ -318,10 +318,10 @@ int completion_queue::resize(uint32_t wanted)
         auto *from = at_offset<softrdma::cqe>(m_owner.seg.base(), previous);
         auto *to   = at_offset<softrdma::cqe>(m_owner.seg.base(), ring);
         for (uint32_t i = head; i != m_shared.tail; ++i) {
-            softrdma::cqe &entry     = to[i & (capacity - 1)];
-            const softrdma::cqe &old = from[i & (old_size - 1)];
-            entry.data               = old.data;
-            memcpy(entry.payload, old.payload, sizeof(entry.payload));
+            softrdma::cqe &entry = to[i & (capacity - 1)];
+            softrdma::cqe &old   = from[i & (old_size - 1)];
+            entry.data           = old.data;
+            memcpy(entry.message(), old.message(), limits::carried_bytes);
             entry.turn.store(i + 1, std::memory_order_relaxed);
         }
         m_shared.ring      = ring;
@@ -353,7 +353,7 @@ void completion_queue::purge(const queue_pair &qp)
             (entry.kind == queue_kind::shared_receive)) {
             receive_queue *queue = queue_of(m_owner, entry);
             if (queue != nullptr) {
-                queue->finish(entry, place.payload, false);
+                queue->finish(entry, place.message(), false);
             }
         }
         entry.kind = queue_kind::none;

@@ -177,7 +177,7 @@ private:
     void wake_if(F wanted);
 
     bool next(completion &entry);
-    void finish(completion &entry, const char *payload);
+    void finish(completion &entry, const char *message);
     void before_poll()
     {
         if (m_owner.background.any_waiting() || m_owner.attention_wanted() ||

@@ -52,7 +52,7 @@ void describe_receive(const operation &op, uint32_t index, uint64_t wr_id,
     entry.slid      = op.me.config.ethernet ? 0 :
                                               static_cast<uint16_t>(first_lid + op.qp.device);
     entry.kind      = shared ? queue_kind::shared_receive : queue_kind::receive;
-    entry.queue     = shared ? op.target.srq : op.target_index;
+    entry.queue     = static_cast<uint16_t>(shared ? op.target.srq : op.target_index);
     entry.slot      = index;
     entry.solicited = (op.wr.send_flags & IBV_SEND_SOLICITED) != 0;
     entry.byte_len  = static_cast<uint32_t>(op.local.length);
@@ -136,7 +136,7 @@ message_of(const operation &op, char *grh, memory_list &with_grh, completion &en
     }
     entry.byte_len = static_cast<uint32_t>(with_grh.length);
     if (address_handle::from(op.wr.wr.ud.ah)->attr.is_global) {
-        entry.wc_flags |= IBV_WC_GRH;
+        entry.wc_flags = IBV_WC_GRH | entry.wc_flags;
     }
     return with_grh;
 }
@@ -147,10 +147,11 @@ int place(const operation &op, const memory_list &message, const memory_list &re
 {
     rq_shared &queue = queue_of(op);
     if (!op.to.own && (message.length != 0) && (message.length <= op.me.config.eager)) {
-        entry.bounce = take_bounce(op.to.segment, queue);
-        if (entry.bounce != 0) {
-            claimed.slot->bounce = entry.bounce;
-            gather(message, bounce_data(op.to.segment, queue, entry.bounce));
+        uint32_t bounce = take_bounce(op.to.segment, queue);
+        if (bounce != 0) {
+            claimed.slot->bounce = bounce;
+            entry.bounce         = static_cast<uint16_t>(bounce);
+            gather(message, bounce_data(op.to.segment, queue, bounce));
             return 0;
         }
     }
@@ -191,7 +192,8 @@ bool can_be_carried(const operation &op)
 {
     return (op.local.length <= limits::carried_bytes) &&
            (op.local.length <= op.me.config.eager) && !op.datagram() &&
-           (op.wr.opcode != IBV_WR_SEND_WITH_INV);
+           (op.wr.opcode != IBV_WR_SEND_WITH_INV) &&
+           (op.to.segment->cqs[op.target.recv_cq].timed == 0);
 }
 
 // Delivers a message in its completion. False when its receive has to be looked at.
@@ -216,9 +218,9 @@ bool carry(const operation &op, outcome &result)
         }
         completion_writer writer(op.me, op.to, cq, std::adopt_lock);
         if (cqe *place = writer.place()) {
-            gather(op.local, place->payload);
             describe_receive(op, receive.index(), 0, place->data);
             place->data.bounce = carried;
+            gather(op.local, place->message());
         }
     }
     if (limit_reached) {

@@ -68,34 +68,46 @@ enum class queue_kind : uint8_t {
 };
 
 struct completion {
-    uint64_t wr_id;
     uint32_t qp_num;
     uint32_t src_qp;
     uint32_t byte_len;
     uint32_t imm_data;
-    uint16_t wc_flags;
+    uint32_t slot; // of the receive; for a send, its sequence number plus one
+    uint16_t queue; // index of the QP or SRQ a receive belongs to
+    uint16_t bounce; // 1 + index of the bounce buffer that holds the data, 0 if none, or `carried`
     uint16_t slid;
+    uint8_t wc_flags;
     uint8_t status;
     uint8_t opcode;
     queue_kind kind; // none: to be skipped
     uint8_t solicited;
-    uint32_t queue; // index of the QP or SRQ a receive belongs to
-    uint32_t slot; // of the receive; for a send, its sequence number plus one
-    uint32_t bounce; // 1 + index of the bounce buffer that holds the data, 0 if none, or `carried`
+    // What a completion in a ring that carries its message does without.
+    uint64_t wr_id;
     uint64_t time; // now_ns() when it was added, if the queue wants that
 };
 
 // In `bounce`: the data came along with the completion.
-inline constexpr uint32_t carried = UINT32_MAX;
+inline constexpr uint16_t carried = UINT16_MAX;
+static_assert((limits::srq_bounces < carried) && (limits::qp_bounces < carried) &&
+              (limits::qps <= UINT16_MAX) && (limits::srqs <= UINT16_MAX));
 
-// One completion in a ring, published by storing its position plus one in `turn` last. A small message
-// travels in it, so that it costs its receiver two cache lines of its sender's.
+// One completion in a ring, published by storing its position plus one in `turn` last. A small message travels in
+// it, from where the work request's identifier would be on, which its receiver knows: the smallest ones cost their
+// receiver one cache line of their sender's, the others two.
 struct alignas(128) cqe {
-    completion data;
     std::atomic<uint32_t> turn;
-    alignas(64) char payload[limits::carried_bytes];
+    completion data;
+
+    static constexpr size_t message_offset = sizeof(uint64_t) +
+                                             offsetof(completion, wr_id);
+
+    char *message() // limits::carried_bytes
+    {
+        return reinterpret_cast<char *>(this) + message_offset;
+    }
 };
-static_assert((sizeof(cqe) == 128) && (offsetof(cqe, payload) == 64));
+static_assert((sizeof(cqe) == 128) && (offsetof(cqe, data) == sizeof(uint64_t)) &&
+              (cqe::message_offset + limits::carried_bytes == sizeof(cqe)));
 
 enum cq_armed : uint32_t {
     cq_not_armed,

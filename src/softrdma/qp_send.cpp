@@ -358,7 +358,7 @@ void queue_pair::complete(const ibv_send_wr &wr, ibv_wc_status status, uint32_t 
     entry.opcode   = static_cast<uint8_t>(completion_opcode(wr.opcode));
     entry.byte_len = bytes;
     entry.kind     = queue_kind::send;
-    entry.queue    = index;
+    entry.queue    = static_cast<uint16_t>(index);
     entry.slot     = m_executed;
     push_completion(owner, owner.self(), completion_queue::from(qp_base.send_cq)->index(),
                     entry);

@@ -180,7 +180,7 @@ void queue_pair::flush_receives()
         entry.status = IBV_WC_WR_FLUSH_ERR;
         entry.opcode = IBV_WC_RECV;
         entry.kind   = queue_kind::receive;
-        entry.queue  = index;
+        entry.queue  = static_cast<uint16_t>(index);
         push_completion(owner, owner.self(), shared.recv_cq, entry);
     }
 }

@@ -15,6 +15,15 @@
 namespace softrdma {
 namespace {
 
+constexpr uint32_t fifo_line = 64 / sizeof(uint32_t);
+
+// Places of the FIFO of so many receives: a line more at least, so that in a queue that is kept full the place to be
+// posted next is not in the line of the one to be claimed next, which would cost both sides that line every time.
+uint32_t fifo_places(uint32_t depth)
+{
+    return std::bit_ceil(depth + fifo_line);
+}
+
 uint64_t chunk_bytes(const rq_shared &queue, uint32_t chunk)
 {
     uint32_t level = queue.first_chunk + ((chunk != 0) ? chunk - 1 : 0);
@@ -36,7 +45,7 @@ bool receive_queue::create(uint32_t pd, uint32_t depth, uint32_t sges, uint32_t 
     m_sges              = sges;
     m_shared.cq         = cq;
     m_shared.pd         = pd;
-    m_shared.capacity   = std::bit_ceil(std::max(depth, 1u));
+    m_shared.capacity   = fifo_places(depth);
     m_shared.slot_bytes = static_cast<uint32_t>(sizeof(receive_slot) +
                                                 sges * sizeof(shared_sge));
     m_shared.bounces    = std::min(depth, bounces);
@@ -49,7 +58,8 @@ bool receive_queue::create(uint32_t pd, uint32_t depth, uint32_t sges, uint32_t 
     m_shared.fifo = seg.allocate(uint64_t(m_shared.capacity) * sizeof(uint32_t));
     m_shared.next = seg.allocate(uint64_t(m_shared.bounces) * sizeof(uint32_t));
     m_shared.data = seg.allocate(uint64_t(m_shared.bounces) * limits::bounce_bytes);
-    m_shared.first_chunk = static_cast<uint32_t>(std::bit_width(m_shared.capacity) - 1);
+    m_shared.first_chunk = static_cast<uint32_t>(
+            std::bit_width(std::bit_ceil(std::max(depth, 1u))) - 1);
     std::fill(std::begin(m_shared.slots), std::end(m_shared.slots), 0);
     m_slots = 0;
     if ((m_shared.fifo == 0) || (m_shared.next == 0) || (m_shared.data == 0) ||
@@ -108,7 +118,7 @@ int receive_queue::resize(uint32_t depth)
         return EINVAL;
     }
     segment &seg      = m_owner.seg;
-    uint32_t capacity = std::max(std::bit_ceil(depth), m_shared.capacity);
+    uint32_t capacity = std::max(fifo_places(depth), m_shared.capacity);
     uint32_t previous = m_shared.capacity;
     uint64_t retired  = 0;
     if (capacity != previous) {
@@ -205,13 +215,13 @@ int receive_queue::post(ibv_recv_wr *wr, ibv_recv_wr **bad)
     return failure;
 }
 
-void receive_queue::finish(completion &entry, const char *payload, bool keep)
+void receive_queue::finish(completion &entry, const char *message, bool keep)
 {
     segment_layout *base = m_owner.seg.base();
     receive_slot &done   = *slot(entry.slot);
     if (entry.bounce != 0) {
         bool here        = entry.bounce == carried;
-        const char *data = here ? payload : bounce_data(base, m_shared, entry.bounce);
+        const char *data = here ? message : bounce_data(base, m_shared, entry.bounce);
         memory_list to;
         // A region that was deregistered meanwhile is not written to: its memory may be gone.
         if (keep && (entry.byte_len != 0) && receive_memory(base, m_shared, done, to)) {

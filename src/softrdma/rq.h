@@ -139,8 +139,8 @@ public:
     int post(ibv_recv_wr *wr, ibv_recv_wr **bad);
 
     // Ends a polled receive: copies data that waited to where it belongs if `keep`, and frees what it waited in
-    // and the slot. `payload`: of the completion's place in its ring. Completes `entry`.
-    void finish(completion &entry, const char *payload, bool keep = true);
+    // and the slot. `message`: what the completion's place in its ring carries, if it does. Completes `entry`.
+    void finish(completion &entry, const char *message, bool keep = true);
 
     // Posts again what dead processes claimed but did not complete. Pollers must be held off. `list_delivered`
     // adds the slots whose completion is in a queue.

@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <cstring>
 #include <set>
 #include <thread>
 #include <vector>
@@ -197,6 +198,30 @@ BOOST_AUTO_TEST_CASE(windows_are_bound_and_invalidated)
     BOOST_TEST(wc.status != IBV_WC_SUCCESS);
     BOOST_TEST(ibv_dealloc_mw(window) == 0);
     BOOST_TEST(verbs().dereg_mr(mr) == 0);
+}
+
+BOOST_AUTO_TEST_CASE(a_stamp_does_not_disturb_a_small_message,
+                     *boost::unit_test::precondition(direct_access))
+{
+    extended pair(uint64_t{IBV_WC_STANDARD_FLAGS} | IBV_WC_EX_WITH_COMPLETION_TIMESTAMP);
+    std::vector<uint64_t> sent(16);
+    for (uint64_t i = 0; i < sent.size(); ++i) {
+        sent[i] = 0x0123456789abcdef * (i + 1);
+        pair.other.set_word(i * sizeof(uint64_t), sent[i]);
+    }
+    for (uint32_t bytes = 1; bytes <= 128; ++bytes) {
+        memset(pair.self.buffer, 0, 128);
+        BOOST_REQUIRE_EQUAL(pair.self.post_receive(128, 0, bytes), 0);
+        BOOST_REQUIRE_EQUAL(pair.other.send(bytes), 0);
+        BOOST_TEST(pair.other.wait().status == IBV_WC_SUCCESS);
+        ibv_poll_cq_attr poll{};
+        BOOST_REQUIRE_EQUAL(ibv_start_poll(pair.cq, &poll), 0);
+        BOOST_TEST(pair.cq->wr_id == bytes);
+        BOOST_TEST(ibv_wc_read_byte_len(pair.cq) == bytes);
+        BOOST_TEST(ibv_wc_read_completion_ts(pair.cq) != 0u);
+        ibv_end_poll(pair.cq);
+        BOOST_TEST(memcmp(pair.self.buffer, sent.data(), bytes) == 0);
+    }
 }
 
 BOOST_AUTO_TEST_CASE(completions_are_stamped_when_they_arrive,
