@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # The transport on a kernel's own verbs: soft-RoCE in a guest under QEMU's emulation, from
-# device rxe0 (veth0) to rxe1 (veth1); the semantics suite of the software device there; and recovery. guest.sh,
-# verbs.sh and recovery.sh are what runs inside.
+# device rxe0 (veth0) to rxe1 (veth1); the semantics suite of the software device there; recovery; and the adapter's
+# interface. guest.sh, verbs.sh, recovery.sh and adapter.sh are what runs inside.
 # shellcheck source=test/lib/harness.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../lib/harness.sh"
 
@@ -34,4 +34,5 @@ in_guest() {
 in_guest 900 guest.sh
 in_guest 400 verbs.sh
 in_guest 1060 recovery.sh
+in_guest 400 adapter.sh
 be_finish
