@@ -2,10 +2,11 @@
 //
 // One call of a channel, from start to reply.
 //
-// The caller's side waits for `m_done`; everything in the middle belongs to the holder of
-// the worker's lock. The channel keeps the call alive by `self` until it is settled.
+// The caller's side waits for its completion; everything in the middle belongs to the holder
+// of the worker's lock. It keeps itself alive until it is settled.
 #pragma once
 
+#include "adapter/completion.hpp"
 #include "adapter/endpoint.hpp"
 #include "adapter/posted.hpp"
 #include "adapter/timer_wheel.hpp"
@@ -27,7 +28,7 @@ enum class Stage : uint8_t {
     ended, // the outcome is known; perhaps the transport still uses memory
 };
 
-class CallState : public std::enable_shared_from_this<CallState> {
+class CallState : public Completion, public std::enable_shared_from_this<CallState> {
 public:
     struct CallTimer : Timer {
         CallTimer(CallState &owner, Fire fire) : Timer(fire), call(owner)
@@ -45,23 +46,14 @@ public:
 
     CallState(std::shared_ptr<ChannelState> channel, const std::string &method, Body body,
               const CallOptions &options, Channel::Callback callback);
-    CallState(const CallState &)            = delete;
-    CallState &operator=(const CallState &) = delete;
 
     // The caller's side, any thread.
     void start();
     Reply run(); // start, and wait while making progress
-    bool ready() const noexcept;
     Reply take();
     bool wait(Clock::time_point until);
-    bool on_done(std::coroutine_handle<> handle) noexcept; // false: it is done already
     void cancel();
     Worker &worker() const noexcept;
-
-    // Calls that have ended, linked by next_finished, last first. settle() tells the
-    // callers, in order; without any lock.
-    static CallState *join(CallState *newer, CallState *older) noexcept;
-    static void settle(CallState *finished);
 
     const std::shared_ptr<ChannelState> channel;
     const std::string method;
@@ -83,9 +75,7 @@ public:
     CallTimer retry_timer;
     CallOut out;
     Reply reply;
-    std::shared_ptr<CallState> self; // until settled
     std::shared_ptr<CallState> self_sending; // while sending
-    CallState *next_finished   = nullptr;
     CallState *next_active     = nullptr; // of the channel's calls that have not ended
     CallState *previous_active = nullptr;
 
@@ -97,13 +87,9 @@ private:
         CallState &call;
     };
 
-    void spin(Clock::time_point until, bool starting);
-    static void run_callbacks(CallState *last);
-    void complete();
+    bool has_callback() const noexcept override;
+    void run_callback() override;
 
-    static constexpr uint32_t pending = 0, slept_on = 1, done = 2;
-    std::atomic<uint32_t> m_done = pending; // a futex
-    std::atomic<void *> m_waiter = nullptr; // coroutine
     std::atomic<bool> m_canceled = false;
     Channel::Callback m_callback;
     std::shared_ptr<CallState> m_self_canceling;

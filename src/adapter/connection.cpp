@@ -122,7 +122,7 @@ void Connection::send(CallState &call)
                      .value      = microseconds_left(call.deadline),
                      .text       = call.method});
     call.sending      = true;
-    call.self_sending = call.self;
+    call.self_sending = call.shared_from_this();
     worker().send(*this, call.out);
 }
 
@@ -232,7 +232,7 @@ void Connection::place_body(CallState &call, Incoming &message)
         return;
     }
     call.receiving = true;
-    worker().receive(message, to, [keep = call.self](ucs_status_t status) {
+    worker().receive(message, to, [keep = call.shared_from_this()](ucs_status_t status) {
         keep->channel->on_received(*keep, status);
     });
 }

@@ -36,6 +36,8 @@ src_adapter_libbe_adapter_la_SOURCES = \
 	src/adapter/channel_connect.cpp \
 	src/adapter/channel_state.cpp \
 	src/adapter/channel_state.hpp \
+	src/adapter/completion.cpp \
+	src/adapter/completion.hpp \
 	src/adapter/connection.cpp \
 	src/adapter/connection.hpp \
 	src/adapter/context.cpp \

@@ -3,7 +3,7 @@
 // The lock, and who makes progress: the worker's thread and its helpers.
 #include "adapter/worker.hpp"
 
-#include "adapter/call_state.hpp"
+#include "adapter/completion.hpp"
 #include "adapter/request_state.hpp"
 
 #include <semaphore>
@@ -62,18 +62,18 @@ bool Worker::try_lock()
 // look.
 void Worker::unlock_and_settle()
 {
-    CallState *finished = nullptr;
+    Completion *finished = nullptr;
     for (;;) {
-        CallState *some = std::exchange(m_finished, nullptr);
-        t_under_lock    = false;
+        Completion *some = std::exchange(m_finished, nullptr);
+        t_under_lock     = false;
         m_mutex.unlock();
-        finished = CallState::join(some, finished);
+        finished = Completion::join(some, finished);
         if (m_posted.empty() || !try_lock()) {
             break;
         }
         m_posted.run();
     }
-    CallState::settle(finished);
+    Completion::settle(finished);
 }
 
 void Worker::post(Posted &item)
@@ -112,10 +112,10 @@ void Worker::run(const std::function<void()> &function)
     done.acquire();
 }
 
-void Worker::finished(CallState &call) noexcept
+void Worker::finished(Completion &what) noexcept
 {
-    call.next_finished = m_finished;
-    m_finished         = &call;
+    what.next_finished = m_finished;
+    m_finished         = &what;
 }
 
 void Worker::arrived(std::shared_ptr<RequestState> request, bool bulk)

@@ -32,7 +32,7 @@
 
 namespace be::adapter {
 
-class CallState;
+class Completion;
 class RequestState;
 
 struct WorkerCounters {
@@ -188,8 +188,8 @@ public:
     using Received = std::function<void(ucs_status_t)>;
     void receive(Incoming &message, void *to, Received done);
 
-    // `call` has ended: it is completed as soon as the lock is released.
-    void finished(CallState &call) noexcept;
+    // It is completed as soon as the lock is released.
+    void finished(Completion &what) noexcept;
 
     // `request` is complete: its handler runs on the worker's thread.
     void arrived(std::shared_ptr<RequestState> request, bool bulk);
@@ -275,8 +275,8 @@ private:
     std::vector<std::unique_ptr<Settling>> m_settled; // and to be closed
     std::unordered_set<std::shared_ptr<Endpoint>> m_leaving; // being flushed
     std::vector<std::shared_ptr<Endpoint>> m_flushed;
-    unsigned m_closing    = 0; // UCP endpoints whose close has not ended
-    CallState *m_finished = nullptr; // last first
+    unsigned m_closing     = 0; // UCP endpoints whose close has not ended
+    Completion *m_finished = nullptr; // last first
     std::deque<std::shared_ptr<RequestState>> m_arrived;
     std::deque<std::shared_ptr<RequestState>> m_arrived_bulk;
 
