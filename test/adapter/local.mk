@@ -32,6 +32,7 @@ test_adapter_api_test_SOURCES  = \
 	test/adapter/idle_test.cpp \
 	test/adapter/main.cpp \
 	test/adapter/ps_test.cpp \
+	test/adapter/raw_client.hpp \
 	test/adapter/raw_link.hpp \
 	test/adapter/server_test.cpp
 
