@@ -163,7 +163,7 @@ stage_races() {
     for test in "${fallback[@]}"; do
         step "races-$(basename "$test")" timeout -k 10 600 "$tree/$test" || true
     done
-    for suite in calls servers failures exchanges hostile parameters idle; do
+    for suite in calls servers failures exchanges hostile streams parameters idle; do
         step "races-$suite" env UCX_TLS=be,self timeout -k 10 300 "$tree/src/tools/be_run" -- \
             "$tree/test/adapter/api_test" "--run_test=$suite" || true
     done

@@ -104,6 +104,25 @@ bool CallState::wait(Clock::time_point until)
     return Completion::wait(worker(), until);
 }
 
+void CallState::on_part()
+{
+    if (answered) {
+        channel->on_answered(*this);
+    }
+}
+
+void CallState::on_too_large(const std::string &text)
+{
+    channel->end(*this, Status::too_large, "the call was run, but " + text);
+}
+
+void CallState::on_dropped(bool finished)
+{
+    if (!finished) {
+        channel->end(*this, Status::canceled, "its stream was dropped before finish()");
+    }
+}
+
 bool CallState::has_callback() const noexcept
 {
     return m_callback != nullptr;

@@ -9,6 +9,7 @@
 #include "adapter/completion.hpp"
 #include "adapter/endpoint.hpp"
 #include "adapter/posted.hpp"
+#include "adapter/stream_state.hpp"
 #include "adapter/timer_wheel.hpp"
 
 #include <byteexpress/channel.hpp>
@@ -28,7 +29,10 @@ enum class Stage : uint8_t {
     ended, // the outcome is known; perhaps the transport still uses memory
 };
 
-class CallState : public Completion, public std::enable_shared_from_this<CallState> {
+class CallState final :
+    public Completion,
+    public StreamOwner,
+    public std::enable_shared_from_this<CallState> {
 public:
     struct CallTimer : Timer {
         CallTimer(CallState &owner, Fire fire) : Timer(fire), call(owner)
@@ -68,12 +72,14 @@ public:
     bool sending         = false; // `out` is UCP's
     bool receiving       = false; // UCP writes to the response's memory
     bool retry_when_sent = false;
-    uint64_t id          = 0; // in the connection's table
+    bool answered = false; // with success; perhaps parts of its stream are still to come
+    uint64_t id   = 0; // in the connection's table
     std::shared_ptr<Connection> connection; // while sent
     std::list<CallState *>::iterator place; // while queued
     CallTimer deadline_timer;
     CallTimer retry_timer;
     CallOut out;
+    std::shared_ptr<StreamState> stream; // of a call that is one
     Reply reply;
     std::shared_ptr<CallState> self_sending; // while sending
     CallState *next_active     = nullptr; // of the channel's calls that have not ended
@@ -87,6 +93,9 @@ private:
         CallState &call;
     };
 
+    void on_part() override;
+    void on_too_large(const std::string &text) override;
+    void on_dropped(bool finished) override;
     bool has_callback() const noexcept override;
     void run_callback() override;
 

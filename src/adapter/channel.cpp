@@ -119,6 +119,20 @@ void Channel::start(const std::string &method, Body body, const CallOptions &opt
     make_call(m_state, method, std::move(body), options, std::move(callback))->start();
 }
 
+StreamCall Channel::open(const std::string &method, Body body, const CallOptions &options,
+                         const StreamOptions &stream)
+{
+    CallOptions once = options;
+    once.idempotent  = false;
+    adapter::check(stream);
+    auto call    = make_call(m_state, method, std::move(body), once, {});
+    call->stream = std::make_shared<adapter::StreamState>(
+            m_state->worker().shared_from_this(), *call, stream);
+    StreamCall opened{Stream(call->stream), Call(call)};
+    call->start();
+    return opened;
+}
+
 ChannelStats Channel::stats() const
 {
     const adapter::ChannelCounters &counters = m_state->counters;

@@ -124,9 +124,10 @@ void ChannelState::end(CallState &call, Status status, std::string text)
         return;
     }
     const bool given_up = (status == Status::deadline_exceeded) ||
-                          (status == Status::canceled) || (status == Status::closed);
+                          (status == Status::canceled) || (status == Status::closed) ||
+                          ((call.stream != nullptr) && (status == Status::too_large));
     const bool was_sent = call.stage == Stage::sent;
-    leave(call, given_up && !call.receiving);
+    leave(call, given_up && !call.receiving && !call.answered);
     call.stage = Stage::ended;
     call.deadline_timer.clear();
     (call.previous_active != nullptr ? call.previous_active->next_active :
@@ -138,6 +139,9 @@ void ChannelState::end(CallState &call, Status status, std::string text)
     call.reply.text   = std::move(text);
     if (status != Status::ok) {
         call.reply.body = Body();
+    }
+    if (call.stream != nullptr) {
+        call.stream->end(status);
     }
     if (!call.receiving && !(call.sending && call.out.body.borrowed())) {
         finish(call);
@@ -183,16 +187,26 @@ void ChannelState::on_received(CallState &call, ucs_status_t status)
             finish(call);
         }
     } else if (status == UCS_OK) {
-        end(call, Status::ok, {});
+        on_answered(call);
     } else {
         on_lost(call,
                 std::string("cannot receive the response: ") + ucs_status_string(status));
     }
 }
 
+// Parts may come behind the answer.
+void ChannelState::on_answered(CallState &call)
+{
+    call.answered = true;
+    if ((call.stream == nullptr) || call.stream->complete()) {
+        end(call, Status::ok, {});
+    }
+}
+
 void ChannelState::on_refusal(CallState &call, Status status, std::string text)
 {
-    if ((status == Status::overloaded) || (status == Status::draining)) {
+    const bool begun = (call.stream != nullptr) && call.stream->begun();
+    if (!begun && ((status == Status::overloaded) || (status == Status::draining))) {
         if (status == Status::draining) {
             call.connection->drain();
         }

@@ -63,6 +63,7 @@ public:
     // What happens to calls
     void on_sent(CallState &call, ucs_status_t status);
     void on_received(CallState &call, ucs_status_t status);
+    void on_answered(CallState &call); // with success, and the response is there
     void on_refusal(CallState &call, Status status, std::string text);
     void on_lost(CallState &call, const std::string &why);
     void on_deadline(CallState &call);

@@ -57,13 +57,14 @@ std::string Connection::open()
     exchange::Dialer::Events events;
     events.down    = worker().link_down(self);
     events.welcome = [on   = worker().shared_from_this(),
-                      weak = std::weak_ptr(self)](const exchange::Message &welcome) {
+                      weak = std::weak_ptr(self)](const exchange::Message &welcome,
+                                                  uint32_t features) {
         // UCP reads the address where it is: in memory of its own, aligned
-        on->hand_over([weak, welcome,
+        on->hand_over([weak, welcome, features,
                        address = std::vector<std::byte>(welcome.address.begin(),
                                                         welcome.address.end())] {
             if (const auto connection = weak.lock()) {
-                connection->on_welcome(welcome, address);
+                connection->on_welcome(welcome, address, features);
             }
         });
     };
@@ -72,7 +73,7 @@ std::string Connection::open()
 }
 
 void Connection::on_welcome(const exchange::Message &welcome,
-                            std::span<const std::byte> address)
+                            std::span<const std::byte> address, uint32_t features)
 {
     if (!is_open() || m_draining) {
         return;
@@ -91,12 +92,20 @@ void Connection::on_welcome(const exchange::Message &welcome,
     m_timer.clear();
     m_ready       = true;
     m_incarnation = welcome.incarnation;
+    m_features    = features;
     m_limit       = std::min<size_t>(welcome.window, m_channel->options().max_in_flight);
     m_channel->on_ready(*this);
 }
 
 void Connection::send(CallState &call)
 {
+    const bool streams = call.stream != nullptr;
+    if (streams && ((m_features & exchange::feature_streams) == 0)) {
+        m_channel->end(call, Status::no_such_method,
+                       m_channel->options().addresses[m_address] +
+                               ": a server of a version that has no streams");
+        return;
+    }
     uint32_t slot = 0;
     if (m_free.empty()) {
         slot = static_cast<uint32_t>(m_slots.size());
@@ -116,11 +125,16 @@ void Connection::send(CallState &call)
     call.reply.attempts++;
     call.reply.incarnation = m_incarnation;
     call.out.encode({.kind       = wire::Kind::request,
-                     .flags      = bulk ? wire::flag_bulk : uint8_t{0},
+                     .flags      = static_cast<uint8_t>((bulk ? wire::flag_bulk : 0) |
+                                                   (streams ? wire::flag_stream : 0)),
                      .connection = peer(),
                      .id         = call.id,
                      .value      = microseconds_left(call.deadline),
+                     .code       = streams ? call.stream->options.parts : 0,
                      .text       = call.method});
+    if (streams) {
+        call.stream->bind(call.connection, call.id, 0, true);
+    }
     call.sending      = true;
     call.self_sending = call.shared_from_this();
     worker().send(*this, call.out);
@@ -157,6 +171,9 @@ const char *Connection::on_message(Incoming &message)
     switch (message.header.kind) {
     case wire::Kind::response:
         return m_ready ? on_response(message) : "a response before the welcome";
+    case wire::Kind::part:
+    case wire::Kind::credit:
+        return on_stream_message(message);
     case wire::Kind::goodbye:
         drain();
         return nullptr;
@@ -178,6 +195,22 @@ void Connection::drain()
     }
 }
 
+const char *Connection::on_stream_message(Incoming &message)
+{
+    const CallState *call = find(message.header.id);
+
+    if (call == nullptr) {
+        return nullptr; // has ended meanwhile
+    }
+    if (call->stream == nullptr) {
+        return "a part, or credit, for a call that is no stream";
+    }
+    const auto stream = call->stream;
+    return (message.header.kind == wire::Kind::part) ?
+                   stream->on_part(message) :
+                   stream->on_credit(message.header.value);
+}
+
 const char *Connection::on_response(Incoming &message)
 {
     CallState *call = find(message.header.id);
@@ -185,12 +218,18 @@ const char *Connection::on_response(Incoming &message)
     if (call == nullptr) {
         return nullptr; // has ended meanwhile: deadline or cancellation
     }
-    if (call->receiving) {
+    if (call->receiving || call->answered) {
         return "a second response to one request";
     }
     m_channel->on_answer(*this);
     const wire::Header &header = message.header;
     if (header.status == Status::ok) {
+        if (call->stream != nullptr) {
+            const auto stream = call->stream;
+            if (const char *why = stream->set_total(header.value)) {
+                return why;
+            }
+        }
         place_body(*call, message);
         return nullptr;
     }
@@ -213,7 +252,7 @@ void Connection::place_body(CallState &call, Incoming &message)
     }
     if (!message.remote && (response.data() == nullptr)) {
         call.reply.body = worker().keep(message);
-        m_channel->end(call, Status::ok, {});
+        m_channel->on_answered(call);
         return;
     }
     std::byte *to = response.data();
@@ -228,7 +267,7 @@ void Connection::place_body(CallState &call, Incoming &message)
         if (message.length != 0) {
             std::memcpy(to, message.data, message.length);
         }
-        m_channel->end(call, Status::ok, {});
+        m_channel->on_answered(call);
         return;
     }
     call.receiving = true;

@@ -78,8 +78,10 @@ private:
         uint32_t uses   = 0;
     };
 
-    void on_welcome(const exchange::Message &welcome, std::span<const std::byte> address);
+    void on_welcome(const exchange::Message &welcome, std::span<const std::byte> address,
+                    uint32_t features);
     const char *on_response(Incoming &message);
+    const char *on_stream_message(Incoming &message);
     void place_body(CallState &call, Incoming &message);
     void notify(const wire::Header &header);
     CallState *find(uint64_t id) const noexcept;
@@ -89,6 +91,7 @@ private:
     bool m_ready           = false;
     bool m_draining        = false;
     uint64_t m_incarnation = 0;
+    uint32_t m_features    = 0; // of both sides
     size_t m_limit         = 0;
     size_t m_calls         = 0;
     size_t m_bulk          = 0;

@@ -15,6 +15,7 @@ byteexpress_include_HEADERS = \
 	src/adapter/include/byteexpress/runtime.hpp \
 	src/adapter/include/byteexpress/server.hpp \
 	src/adapter/include/byteexpress/status.hpp \
+	src/adapter/include/byteexpress/stream.hpp \
 	src/adapter/include/byteexpress/task.hpp
 
 # The tests look inside, which the library itself does not allow.
@@ -58,6 +59,7 @@ src_adapter_libbe_adapter_la_SOURCES = \
 	src/adapter/exchange/socket.cpp \
 	src/adapter/exchange/socket.hpp \
 	src/adapter/notice.hpp \
+	src/adapter/part_window.hpp \
 	src/adapter/pool_regions.cpp \
 	src/adapter/pool_regions.hpp \
 	src/adapter/posted.hpp \
@@ -80,6 +82,10 @@ src_adapter_libbe_adapter_la_SOURCES = \
 	src/adapter/server_state.cpp \
 	src/adapter/server_state.hpp \
 	src/adapter/status.cpp \
+	src/adapter/stream.cpp \
+	src/adapter/stream_messages.cpp \
+	src/adapter/stream_state.cpp \
+	src/adapter/stream_state.hpp \
 	src/adapter/timer_wheel.hpp \
 	src/adapter/topology.cpp \
 	src/adapter/topology.hpp \

@@ -23,7 +23,10 @@ RequestState::RequestState(std::shared_ptr<ServerConnection> owner, const Method
                 answer.request.finish();
                 // may be the last reference to the request
                 const auto keep = std::move(answer.self);
-            })
+            }),
+    m_stream_deadline(*this, [](Timer &timer) {
+        static_cast<StreamTimer &>(timer).request.end_stream(Status::deadline_exceeded);
+    })
 {
 }
 
@@ -59,11 +62,47 @@ void RequestState::run(std::shared_ptr<RequestState> request)
     server.counters.requests.fetch_add(1, std::memory_order_relaxed);
     self.connection->worker().counters.requests.fetch_add(1, std::memory_order_relaxed);
     try {
-        self.method.handler(Request(request), Responder(request));
+        if (self.m_stream != nullptr) {
+            self.m_stream->grant();
+            self.method.stream_handler(Request(request), Stream(self.m_stream),
+                                       Responder(request));
+        } else {
+            self.method.handler(Request(request), Responder(request));
+        }
     } catch (const std::exception &error) {
         // The responder, gone with the handler's arguments, has answered.
         server.note_exception(self.method.name, error.what());
     }
+}
+
+void RequestState::open_stream(uint32_t parts)
+{
+    Worker &worker = connection->worker();
+
+    m_stream = std::make_shared<StreamState>(worker.shared_from_this(), *this,
+                                             method.stream);
+    m_stream->bind(connection, id, parts, false);
+    worker.timers.add(m_stream_deadline, deadline);
+}
+
+void RequestState::end_stream(Status status)
+{
+    if (m_stream != nullptr) {
+        m_stream_deadline.clear();
+        m_stream->end(status);
+    }
+}
+
+void RequestState::cancel(Status why)
+{
+    canceled.store(true, std::memory_order_relaxed);
+    end_stream(why);
+}
+
+void RequestState::on_too_large(const std::string &text)
+{
+    end_stream(Status::too_large);
+    answer(Status::too_large, text, 0, {});
 }
 
 void RequestState::answer(Status status, const std::string &text, uint32_t code,
@@ -89,6 +128,7 @@ void RequestState::send()
 {
     if (connection->forget(*this)) {
         m_header.connection = connection->peer();
+        m_header.value      = (m_stream != nullptr) ? m_stream->written() : 0;
         m_answer.encode(m_header);
         connection->worker().send(*connection, m_answer);
     } else {

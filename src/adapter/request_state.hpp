@@ -5,6 +5,7 @@
 
 #include "adapter/endpoint.hpp"
 #include "adapter/posted.hpp"
+#include "adapter/stream_state.hpp"
 #include "adapter/timer_wheel.hpp"
 
 #include <byteexpress/server.hpp>
@@ -19,9 +20,18 @@ class ServerState;
 struct Method {
     std::string name;
     Server::AsyncHandler handler;
+    Server::AsyncStreamHandler stream_handler; // of a method that is a stream
+    StreamOptions stream;
+
+    bool is_stream() const noexcept
+    {
+        return stream_handler != nullptr;
+    }
 };
 
-class RequestState : public std::enable_shared_from_this<RequestState> {
+class RequestState final :
+    public StreamOwner,
+    public std::enable_shared_from_this<RequestState> {
 public:
     RequestState(std::shared_ptr<ServerConnection> connection, const Method &method,
                  uint64_t id, Clock::time_point deadline);
@@ -34,6 +44,21 @@ public:
 
     // Any thread, once (later answers are dropped). Without the lock.
     void answer(Status status, const std::string &text, uint32_t code, Body body);
+
+    // Under the lock, once, before it runs: the client takes so many parts.
+    void open_stream(uint32_t parts);
+
+    // Under the lock: whoever has a part in it hears how the stream ended; no stream, nothing.
+    void end_stream(Status status);
+
+    // Under the lock: nobody waits for the answer, and that is why.
+    void cancel(Status why);
+
+    // Null: it is none.
+    const std::shared_ptr<StreamState> &stream() const noexcept
+    {
+        return m_stream;
+    }
 
     const std::shared_ptr<ServerConnection> connection;
     const Method &method; // lives as long as the server
@@ -51,7 +76,20 @@ private:
         RequestState &request;
         std::shared_ptr<RequestState> self; // until it is sent
     };
+    struct StreamTimer : Timer {
+        StreamTimer(RequestState &owner, Fire fire) : Timer(fire), request(owner)
+        {
+        }
+        RequestState &request;
+    };
 
+    void on_part() override
+    {
+    }
+    void on_too_large(const std::string &text) override;
+    void on_dropped(bool) override
+    {
+    }
     void send();
     void finish() noexcept;
 
@@ -60,6 +98,8 @@ private:
     wire::Header m_header;
     std::string m_text;
     Answer m_answer;
+    std::shared_ptr<StreamState> m_stream;
+    StreamTimer m_stream_deadline;
 };
 
 } // namespace be::adapter

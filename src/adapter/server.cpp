@@ -124,43 +124,92 @@ Server::~Server()
     m_state->drain(std::chrono::seconds(1));
 }
 
+namespace {
+
+// What a handler gives or throws is the answer.
+template<class Function>
+void answer_with(Responder &responder, const Function &function)
+{
+    std::string text;
+    try {
+        responder.reply(function());
+        return;
+    } catch (...) {
+        text_of(std::current_exception(), text);
+    }
+    if (responder) {
+        responder.fail(text);
+    }
+}
+
+// The same for one that ends later.
+void answer_with(Responder responder, Task<Body> task)
+{
+    // a std::function is copied, a responder is not
+    auto shared = std::make_shared<Responder>(std::move(responder));
+    std::move(task).on_done(
+            [shared](std::optional<Body> value, std::exception_ptr error) {
+                std::string text;
+                if (error != nullptr) {
+                    shared->fail(text_of(error, text));
+                } else {
+                    shared->reply(std::move(*value));
+                }
+            });
+}
+
+} // namespace
+
 void Server::add(const std::string &name, Handler handler)
 {
     add_async(name, [handler = std::move(handler)](const Request &request,
                                                    Responder responder) {
-        std::string text;
-        try {
-            responder.reply(handler(request));
-            return;
-        } catch (...) {
-            text_of(std::current_exception(), text);
-        }
-        if (responder) {
-            responder.fail(text);
-        }
+        answer_with(responder, [&] { return handler(request); });
     });
 }
 
 void Server::add_async(const std::string &name, AsyncHandler handler)
 {
-    m_state->add(name, std::move(handler));
+    m_state->add({name, std::move(handler), {}, {}});
 }
 
 void Server::add_task(const std::string &name, TaskHandler handler)
 {
     add_async(name, [handler = std::move(handler)](Request request, Responder responder) {
-        // a std::function is copied, a responder is not
-        auto shared = std::make_shared<Responder>(std::move(responder));
-        handler(std::move(request))
-                .on_done([shared](std::optional<Body> value, std::exception_ptr error) {
-                    std::string text;
-                    if (error != nullptr) {
-                        shared->fail(text_of(error, text));
-                    } else {
-                        shared->reply(std::move(*value));
-                    }
-                });
+        answer_with(std::move(responder), handler(std::move(request)));
     });
+}
+
+void Server::add_stream(const std::string &name, StreamHandler handler,
+                        const StreamOptions &options)
+{
+    add_stream_async(
+            name,
+            [handler = std::move(handler)](const Request &request, Stream parts,
+                                           Responder responder) {
+                answer_with(responder, [&] { return handler(request, parts); });
+            },
+            options);
+}
+
+void Server::add_stream_async(const std::string &name, AsyncStreamHandler handler,
+                              const StreamOptions &options)
+{
+    adapter::check(options);
+    m_state->add({name, {}, std::move(handler), options});
+}
+
+void Server::add_stream_task(const std::string &name, TaskStreamHandler handler,
+                             const StreamOptions &options)
+{
+    add_stream_async(
+            name,
+            [handler = std::move(handler)](Request request, Stream parts,
+                                           Responder responder) {
+                answer_with(std::move(responder),
+                            handler(std::move(request), std::move(parts)));
+            },
+            options);
 }
 
 void Server::start()

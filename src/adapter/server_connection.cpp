@@ -40,13 +40,32 @@ const char *ServerConnection::on_message(Incoming &message)
     case wire::Kind::cancel: {
         const auto at = m_requests.find(message.header.id);
         if (at != m_requests.end()) { // else it has been answered meanwhile
-            at->second->canceled.store(true, std::memory_order_relaxed);
+            at->second->cancel(Status::canceled);
         }
         return nullptr;
     }
+    case wire::Kind::part:
+    case wire::Kind::credit:
+        return on_stream_message(message);
     default:
         return "a message that only servers send";
     }
+}
+
+const char *ServerConnection::on_stream_message(Incoming &message)
+{
+    const auto at = m_requests.find(message.header.id);
+
+    if (at == m_requests.end()) {
+        return nullptr; // has been answered meanwhile
+    }
+    const auto stream = at->second->stream();
+    if (stream == nullptr) {
+        return "a part, or credit, for a request that is no stream";
+    }
+    return (message.header.kind == wire::Kind::part) ?
+                   stream->on_part(message) :
+                   stream->on_credit(message.header.value);
 }
 
 void ServerConnection::join(const std::shared_ptr<exchange::Guest> &guest,
@@ -94,6 +113,10 @@ const char *ServerConnection::on_request(Incoming &message)
     if (m_requests.contains(header.id)) {
         return "a request with the number of one that is under way";
     }
+    const bool streams = (header.flags & wire::flag_stream) != 0;
+    if (streams && ((header.code == 0) || (header.code > wire::max_parts))) {
+        return "a stream whose client takes no parts, or too many";
+    }
     // Whatever is refused below has cost nothing but its header: a large body is still
     // with the client.
     if (m_requests.size() >= options.max_requests_per_connection) {
@@ -106,6 +129,13 @@ const char *ServerConnection::on_request(Incoming &message)
     if (method == nullptr) {
         refuse(header.id, Status::no_such_method,
                "no method '" + std::string(header.text) + "'");
+        return nullptr;
+    }
+    if (method->is_stream() != streams) {
+        refuse(header.id, Status::no_such_method,
+               "'" + method->name + "' is " +
+                       (streams ? "no stream: expected Channel::call() or start()" :
+                                  "a stream: expected Channel::open()"));
         return nullptr;
     }
     if (message.length > options.max_body) {
@@ -137,6 +167,9 @@ void ServerConnection::accept(Incoming &message,
     const bool bulk = (message.header.flags & wire::flag_bulk) != 0;
 
     m_requests.emplace(request->id, request);
+    if (request->method.is_stream()) {
+        request->open_stream(message.header.code);
+    }
     if (!message.remote) {
         request->body = worker().keep(message);
         worker().arrived(request, bulk);
@@ -157,13 +190,14 @@ void ServerConnection::accept(Incoming &message,
 bool ServerConnection::forget(RequestState &request)
 {
     const bool known = m_requests.erase(request.id) != 0;
+    request.end_stream(Status::closed);
     return known && !request.canceled.load(std::memory_order_relaxed);
 }
 
 void ServerConnection::on_failure(const std::string &)
 {
     for (const auto &[id, request] : m_requests) {
-        request->canceled.store(true, std::memory_order_relaxed);
+        request->cancel(Status::connection_lost);
     }
     m_requests.clear();
 }

@@ -38,6 +38,7 @@ public:
 
 private:
     const char *on_request(Incoming &message);
+    const char *on_stream_message(Incoming &message);
     void refuse(uint64_t id, Status status, const std::string &text);
     void accept(Incoming &message, const std::shared_ptr<RequestState> &request);
 

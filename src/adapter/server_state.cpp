@@ -22,8 +22,10 @@ ServerState::ServerState(std::shared_ptr<Workers> workers, const ServerOptions &
 {
 }
 
-void ServerState::add(const std::string &name, Server::AsyncHandler handler)
+void ServerState::add(Method method)
 {
+    const std::string name = method.name;
+
     if (m_started) {
         throw Error(Status::closed,
                     "method '" + name + "': methods are added before Server::start()");
@@ -33,7 +35,7 @@ void ServerState::add(const std::string &name, Server::AsyncHandler handler)
                                                     std::to_string(wire::max_name) +
                                                     " bytes");
     }
-    if (!m_methods.emplace(name, Method{name, std::move(handler)}).second) {
+    if (!m_methods.emplace(name, std::move(method)).second) {
         throw Error(Status::no_such_method, "method '" + name + "' was added before");
     }
 }

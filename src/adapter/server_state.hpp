@@ -40,7 +40,7 @@ public:
         return m_incarnation;
     }
 
-    void add(const std::string &name, Server::AsyncHandler handler);
+    void add(Method method);
     void start();
     std::string address() const;
     bool drain(std::chrono::milliseconds limit);

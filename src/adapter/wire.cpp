@@ -23,13 +23,13 @@ const char *check(const std::byte *from, std::size_t size) noexcept
     }
     const auto kind = get<std::uint8_t>(from + 3);
     if ((kind < static_cast<std::uint8_t>(Kind::request)) ||
-        (kind > static_cast<std::uint8_t>(Kind::goodbye))) {
+        (kind > static_cast<std::uint8_t>(Kind::credit))) {
         return "unknown kind of message";
     }
     if (get<std::uint8_t>(from + 4) > static_cast<std::uint8_t>(last_status)) {
         return "unknown status";
     }
-    if ((get<std::uint8_t>(from + 5) & ~flag_bulk) != 0) {
+    if ((get<std::uint8_t>(from + 5) & ~(flag_bulk | flag_stream | flag_last)) != 0) {
         return "unknown flags";
     }
     if ((get<std::uint16_t>(from + 6) != 0) || (get<std::uint16_t>(from + 38) != 0)) {

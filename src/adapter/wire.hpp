@@ -12,10 +12,18 @@
 //   6  u16  0                      38  u16  0
 //
 //            value                          code
-//   request  microseconds left, 0: no end   -
-//   response -                              the handler's own
+//   request  microseconds left, 0: no end   of a stream: parts that the client takes
+//   response of a stream: parts sent before the handler's own
 //   cancel   -                              -
 //   goodbye  -                              -
+//   part     its number, from 0             -
+//   credit   parts taken altogether         -
+//
+// A request with flag_stream, and its id, is a stream until it is answered: both sides send
+// parts, each part no further than the other side's credit. The last of a client's parts
+// is followed by a part with flag_last, which has no body, needs no credit, and says how
+// many there were; a server's response says that. Streams are used when both sides have
+// shown feature_streams (exchange/message.hpp).
 //
 // The connection's number was drawn at random by the receiver and told to the other side
 // in the exchange of addresses (exchange/message.hpp): who does not know it is not heard.
@@ -48,9 +56,16 @@ enum class Kind : std::uint8_t {
     response = 2,
     cancel   = 3, // client: nobody waits for that request any more
     goodbye  = 4, // server: takes no further requests
+    part     = 5, // of a stream; the body is the part
+    credit   = 6, // of a stream
 };
 
-inline constexpr std::uint8_t flag_bulk = 1; // of a request
+inline constexpr std::uint8_t flag_bulk   = 1; // of a request
+inline constexpr std::uint8_t flag_stream = 2; // of a request
+inline constexpr std::uint8_t flag_last   = 4; // of a part: there are no more
+
+// Parts of a stream under way in one direction, at most.
+inline constexpr std::uint32_t max_parts = 64;
 
 struct Header {
     Kind kind                = Kind::request;

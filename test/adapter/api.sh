@@ -11,7 +11,7 @@ for BE_TEST_TLS in be,self tcp,self; do
     be_start adapter
     again=() # what fails on be fails
     be_is_be || again=("$BE_SRCDIR/test/adapter/again.sh")
-    for suite in calls servers failures exchanges hostile parameters idle; do
+    for suite in calls servers failures exchanges hostile streams parameters idle; do
         be_case "$suite on $BE_TEST_TLS" 120 "${again[@]}" "${BE_PREFIX[@]}" \
             "$BE_BUILDDIR/test/adapter/api_test" "--run_test=$suite"
     done

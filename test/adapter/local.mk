@@ -17,6 +17,7 @@ test_adapter_parts_test_SOURCES  = \
 	test/adapter/body_test.cpp \
 	test/adapter/exchange_message_test.cpp \
 	test/adapter/main.cpp \
+	test/adapter/part_window_test.cpp \
 	test/adapter/timer_wheel_test.cpp \
 	test/adapter/wire_test.cpp
 
@@ -34,7 +35,11 @@ test_adapter_api_test_SOURCES  = \
 	test/adapter/ps_test.cpp \
 	test/adapter/raw_client.hpp \
 	test/adapter/raw_link.hpp \
-	test/adapter/server_test.cpp
+	test/adapter/server_test.cpp \
+	test/adapter/stream_fixture.hpp \
+	test/adapter/stream_hostile_test.cpp \
+	test/adapter/stream_failure_test.cpp \
+	test/adapter/stream_test.cpp
 
 test_adapter_restart_test_CPPFLAGS = $(AM_CPPFLAGS) $(ADAPTER_CPPFLAGS)
 test_adapter_restart_test_LDADD    = $(ADAPTER_LIBS) -lpthread
@@ -47,7 +52,7 @@ test_adapter_c_api_test_SOURCES  = test/adapter/c_api_test.c
 # Compiled as C; linked as C++, whose sanitizer runtime the library needs.
 nodist_EXTRA_test_adapter_c_api_test_SOURCES = dummy.cxx
 
-check_PROGRAMS += examples/hello_rpc examples/logistic_regression
+check_PROGRAMS += examples/hello_rpc examples/logistic_regression examples/upload
 TESTS          += test/adapter/examples.sh
 examples_hello_rpc_CPPFLAGS = $(AM_CPPFLAGS) $(ADAPTER_CPPFLAGS)
 examples_hello_rpc_LDADD    = $(ADAPTER_LIBS)
@@ -55,6 +60,9 @@ examples_hello_rpc_SOURCES  = examples/hello_rpc.cpp
 examples_logistic_regression_CPPFLAGS = $(AM_CPPFLAGS) $(ADAPTER_CPPFLAGS)
 examples_logistic_regression_LDADD    = $(ADAPTER_LIBS) -lpthread
 examples_logistic_regression_SOURCES  = examples/logistic_regression.cpp
+examples_upload_CPPFLAGS = $(AM_CPPFLAGS) $(ADAPTER_CPPFLAGS)
+examples_upload_LDADD    = $(ADAPTER_LIBS)
+examples_upload_SOURCES  = examples/upload.cpp
 endif
 
 EXTRA_DIST += test/adapter/again.sh test/adapter/api.sh test/adapter/examples.sh test/adapter/symbols.sh

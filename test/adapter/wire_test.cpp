@@ -116,9 +116,9 @@ BOOST_AUTO_TEST_CASE(every_byte_that_is_fixed_is_checked)
         }
         return count;
     };
-    BOOST_TEST(accepted(3) == 4u); // kinds
+    BOOST_TEST(accepted(3) == 6u); // kinds
     BOOST_TEST(accepted(4) == static_cast<unsigned>(last_status) + 1);
-    BOOST_TEST(accepted(5) == 2u); // flags
+    BOOST_TEST(accepted(5) == 8u); // flags
 }
 
 BOOST_AUTO_TEST_CASE(noise_is_survived)

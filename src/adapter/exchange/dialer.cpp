@@ -69,6 +69,7 @@ const char *Dialer::on_challenge(const Message &message)
                "RuntimeOptions::token)";
     }
     m_server_nonce = message.nonce;
+    m_features     = message.features & known_features;
     join(0);
     return nullptr;
 }
@@ -85,7 +86,7 @@ const char *Dialer::on_message(const Message &message, std::span<const std::byte
         return "the server does not know the token";
     }
     m_stage = Stage::welcomed;
-    m_welcome(message);
+    m_welcome(message, m_features);
     return nullptr;
 }
 

@@ -11,7 +11,8 @@ class Dialer : public Link {
 public:
     struct Events {
         // Loop's thread. `message` is a welcome; its address lasts as long as the call.
-        std::function<void(const Message &message)> welcome;
+        // `features` are those of both sides.
+        std::function<void(const Message &message, std::uint32_t features)> welcome;
         Down down;
     };
 
@@ -42,8 +43,9 @@ private:
 
     const std::uint64_t m_connection;
     const std::vector<std::byte> m_address;
-    std::function<void(const Message &)> m_welcome;
-    Stage m_stage = Stage::greeted;
+    std::function<void(const Message &, std::uint32_t)> m_welcome;
+    std::uint32_t m_features = 0;
+    Stage m_stage            = Stage::greeted;
 };
 
 } // namespace be::adapter::exchange

@@ -34,8 +34,9 @@ inline constexpr std::size_t head_size    = 8;
 inline constexpr std::size_t max_rest     = 32768;
 inline constexpr std::size_t max_farewell = 1000; // bytes of a goodbye's text
 
-// Bits that both sides set are used; none is defined yet.
-inline constexpr std::uint32_t known_features = 0;
+// Bits that both sides set are used.
+inline constexpr std::uint32_t feature_streams = 1; // wire::Kind::part and credit
+inline constexpr std::uint32_t known_features  = feature_streams;
 
 using Nonce = std::array<std::byte, 32>;
 using Proof = std::array<std::byte, 32>;

@@ -11,4 +11,5 @@
 #include <byteexpress/runtime.hpp>
 #include <byteexpress/server.hpp>
 #include <byteexpress/status.hpp>
+#include <byteexpress/stream.hpp>
 #include <byteexpress/task.hpp>

@@ -4,6 +4,7 @@
 #include <byteexpress/body.hpp>
 #include <byteexpress/runtime.hpp>
 #include <byteexpress/status.hpp>
+#include <byteexpress/stream.hpp>
 
 #include <chrono>
 #include <coroutine>
@@ -130,6 +131,15 @@ private:
     std::shared_ptr<adapter::CallState> m_state;
 };
 
+/** A stream, and the call that it belongs to. */
+struct StreamCall {
+    /** Parts in both directions. */
+    Stream parts;
+
+    /** Ends when the handler has answered and all of its parts have come. */
+    Call call;
+};
+
 struct ChannelOptions {
     /** Addresses of the service, as Server::address(), best first: at least one. */
     std::vector<std::string> addresses;
@@ -195,6 +205,18 @@ public:
     /** Calls; `callback` gets the result, exactly once, possibly before this returns. */
     void start(const std::string &method, Body body, const CallOptions &options,
                Callback callback);
+
+    /**
+     * Opens a stream: calls a method that was added as one (Server::add_stream()). Does not
+     * wait. It takes one of the channel's places until it has ended.
+     *
+     * Of `options`, idempotent is ignored: a stream that was begun is never tried again. A
+     * server of a version that has no streams ends the call with Status::no_such_method.
+     *
+     * @throws Error for a bad name or bad options of the stream.
+     */
+    StreamCall open(const std::string &method, Body body, const CallOptions &options = {},
+                    const StreamOptions &stream = {});
 
     ChannelStats stats() const;
 

@@ -4,6 +4,7 @@
 #include <byteexpress/body.hpp>
 #include <byteexpress/runtime.hpp>
 #include <byteexpress/status.hpp>
+#include <byteexpress/stream.hpp>
 #include <byteexpress/task.hpp>
 
 #include <chrono>
@@ -126,6 +127,10 @@ public:
     using AsyncHandler = std::function<void(Request, Responder)>;
     using TaskHandler  = std::function<Task<Body>(Request)>;
 
+    using StreamHandler      = std::function<Body(const Request &, Stream &)>;
+    using AsyncStreamHandler = std::function<void(Request, Stream, Responder)>;
+    using TaskStreamHandler  = std::function<Task<Body>(Request, Stream)>;
+
     /** Does not listen yet. @throws Error naming the option. */
     explicit Server(Runtime &runtime, const ServerOptions &options = {});
 
@@ -142,6 +147,25 @@ public:
     void add(const std::string &name, Handler handler);
     void add_async(const std::string &name, AsyncHandler handler);
     void add_task(const std::string &name, TaskHandler handler);
+
+    /**
+     * A method that is called by Channel::open(), and gets a stream besides: parts come from
+     * the caller and go to him until the method has answered.
+     *
+     * A handler that waits in a stream keeps its thread from other handlers; a task does not.
+     *
+     * @param options  Of its streams. A client that opens as many as
+     *                 ServerOptions::max_requests_per_connection can make the server keep
+     *                 that many times 2 * parts * max_part bytes.
+     *
+     * @throws Error for a bad or used name, bad options, or after start().
+     */
+    void add_stream(const std::string &name, StreamHandler handler,
+                    const StreamOptions &options = {});
+    void add_stream_async(const std::string &name, AsyncStreamHandler handler,
+                          const StreamOptions &options = {});
+    void add_stream_task(const std::string &name, TaskStreamHandler handler,
+                         const StreamOptions &options = {});
 
     /** Listens. @throws Error naming the address. */
     void start();
