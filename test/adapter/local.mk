@@ -35,6 +35,7 @@ test_adapter_api_test_SOURCES  = \
 	test/adapter/ps_test.cpp \
 	test/adapter/raw_client.hpp \
 	test/adapter/raw_link.hpp \
+	test/adapter/raw_server.hpp \
 	test/adapter/server_test.cpp \
 	test/adapter/stream_fixture.hpp \
 	test/adapter/stream_hostile_test.cpp \

@@ -2,13 +2,11 @@
 //
 // The other side of a stream does not keep to the protocol, or does not know of streams.
 #include "raw_client.hpp"
+#include "raw_server.hpp"
 #include "stream_fixture.hpp"
 
 #include <boost/test/unit_test.hpp>
 
-#include <thread>
-
-#include <arpa/inet.h>
 
 namespace be::test {
 
@@ -17,79 +15,8 @@ namespace {
 using adapter::wire::Kind;
 namespace wire = adapter::wire;
 
-// A server of a release that has no streams: it has shaken hands, and that is all.
-class OldServer {
-public:
-    OldServer()
-    {
-        sockaddr_in address{};
-        socklen_t length        = sizeof(address);
-        address.sin_family      = AF_INET;
-        address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-        m_listener              = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-        auto *any               = reinterpret_cast<sockaddr *>(&address);
-        BOOST_REQUIRE(bind(m_listener, any, length) == 0);
-        BOOST_REQUIRE(listen(m_listener, 1) == 0);
-        BOOST_REQUIRE(getsockname(m_listener, any, &length) == 0);
-        m_address = "127.0.0.1:" + std::to_string(ntohs(address.sin_port));
-
-        ucp_worker_params_t params{};
-        adapter::require(ucp_worker_create(m_context.handle(), &params, &m_worker),
-                         "worker");
-        m_thread = std::thread([this] { serve(); });
-    }
-    ~OldServer()
-    {
-        m_thread.join();
-        close(m_fd);
-        close(m_listener);
-        ucp_worker_destroy(m_worker);
-    }
-
-    const std::string &address() const noexcept
-    {
-        return m_address;
-    }
-
-private:
-    void send(const exchange::Message &message)
-    {
-        const auto bytes = exchange::encode(message);
-        ::send(m_fd, bytes.data(), bytes.size(), MSG_NOSIGNAL);
-    }
-    void skip()
-    {
-        std::array<std::byte, exchange::head_size> head;
-        const char *why = nullptr;
-        recv(m_fd, head.data(), head.size(), MSG_WAITALL);
-        std::vector<std::byte> rest(exchange::decode_head(head, &why)->rest);
-        recv(m_fd, rest.data(), rest.size(), MSG_WAITALL);
-    }
-    void serve()
-    {
-        m_fd = accept(m_listener, nullptr, nullptr);
-        skip(); // hello
-        send({.kind = exchange::Kind::challenge, .features = 0});
-        skip(); // join
-        ucp_address_t *own = nullptr;
-        size_t length      = 0;
-        ucp_worker_get_address(m_worker, &own, &length);
-        send({.kind        = exchange::Kind::welcome,
-              .connection  = 1,
-              .incarnation = 1,
-              .window      = 1,
-              .address     = {reinterpret_cast<std::byte *>(own), length}});
-        ucp_worker_release_address(m_worker, own);
-        skip(); // goodbye
-    }
-
-    adapter::Context m_context;
-    ucp_worker_h m_worker = nullptr;
-    int m_listener        = -1;
-    int m_fd              = -1;
-    std::string m_address;
-    std::thread m_thread;
-};
+// That of a channel's first request.
+constexpr uint64_t first = uint64_t{1} << 32;
 
 } // namespace
 
@@ -97,7 +24,7 @@ BOOST_AUTO_TEST_SUITE(streams)
 
 BOOST_AUTO_TEST_CASE(a_server_without_streams_is_named)
 {
-    OldServer server;
+    RawServer server(0, [](RawServer &) {});
     Runtime runtime;
     Channel channel(runtime, channel_to({server.address()}));
     auto [parts, call] = channel.open("count", {});
@@ -232,6 +159,128 @@ BOOST_AUTO_TEST_CASE(whoever_breaks_the_protocol_of_streams_is_cut_off)
     streams.clear();
     calls.clear();
     BOOST_TEST(becomes_idle(server.server));
+}
+
+BOOST_AUTO_TEST_CASE(a_server_that_breaks_the_protocol_of_streams_is_left)
+{
+    const auto bytes  = pattern(10, 1);
+    const auto credit = [](RawServer &s, uint64_t parts) {
+        s.send({.kind = Kind::credit, .id = first, .value = parts});
+    };
+    const auto part = [&](RawServer &s, uint64_t number) {
+        s.send({.kind = Kind::part, .id = first, .value = number}, bytes);
+    };
+    const auto answer = [](RawServer &s, uint64_t parts) {
+        s.send({.kind = Kind::response, .id = first, .value = parts});
+    };
+    const std::vector<std::pair<const char *, std::function<void(RawServer &)>>> attacks =
+            {
+                    {"credit of none", [&](RawServer &s) { credit(s, 0); }},
+                    {"credit without end", [&](RawServer &s) { credit(s, UINT64_MAX); }},
+                    {"a part without credit", [&](RawServer &s) { part(s, 4); }},
+                    {"an answer with more parts than credit",
+                     [&](RawServer &s) { answer(s, 5); }},
+                    {"an answer with fewer parts than have come",
+                     [&](RawServer &s) {
+                         part(s, 1);
+                         answer(s, 1);
+                     }},
+                    {"two answers",
+                     [&](RawServer &s) {
+                         answer(s, 1);
+                         answer(s, 1);
+                     }},
+                    {"an end, and another one in the answer",
+                     [&](RawServer &s) {
+                         s.send({.kind  = Kind::part,
+                                 .flags = wire::flag_last,
+                                 .id    = first,
+                                 .value = 1});
+                         answer(s, 2);
+                     }},
+            };
+    for (const auto &[what, attack] : attacks) {
+        BOOST_TEST_CONTEXT(what)
+        {
+            RawServer server(exchange::feature_streams, attack);
+            Runtime runtime;
+            Channel channel(runtime, channel_to({server.address()}));
+            auto [parts, call] = channel.open("any", {}, {}, {.parts = 4});
+            const Reply reply  = call.get();
+            BOOST_TEST((reply.status == Status::connection_lost), reply.text);
+            BOOST_TEST(reply.text.find("protocol violated") != std::string::npos,
+                       reply.text);
+            BOOST_TEST(runtime.stats().violations == 1u);
+        }
+    }
+}
+
+// The answer overtakes a part, as UCP may have it.
+BOOST_AUTO_TEST_CASE(parts_behind_the_answer_are_waited_for)
+{
+    const auto bytes = pattern(10, 1);
+    RawServer server(exchange::feature_streams, [&](RawServer &s) {
+        s.send({.kind = Kind::part, .id = first, .value = 1}, bytes);
+        s.send({.kind = Kind::response, .id = first, .value = 2}, bytes);
+        s.send({.kind = Kind::part, .id = first, .value = 0}, bytes);
+    });
+    Runtime runtime;
+    Channel channel(runtime, channel_to({server.address()}));
+    auto [parts, call] = channel.open("any", {});
+    BOOST_TEST(same(call.get().value(), bytes));
+    BOOST_TEST(same(parts.read().body, bytes));
+    BOOST_TEST(same(parts.read().body, bytes));
+    BOOST_TEST(parts.read().last);
+}
+
+// What was begun is not begun again, whatever the server says; what was refused is.
+BOOST_AUTO_TEST_CASE(a_refusal_after_credit_is_the_end)
+{
+    RawServer server(exchange::feature_streams, [&](RawServer &s) {
+        s.send({.kind = Kind::credit, .id = first, .value = 1});
+        s.send({.kind = Kind::response, .status = Status::overloaded, .id = first});
+    });
+    Runtime runtime;
+    Channel channel(runtime, channel_to({server.address()}));
+    auto [parts, call] = channel.open("any", {});
+    const Reply reply  = call.get();
+    BOOST_TEST((reply.status == Status::overloaded));
+    BOOST_TEST(reply.attempts == 1u);
+    BOOST_TEST((parts.read().status == Status::overloaded));
+}
+
+BOOST_AUTO_TEST_CASE(a_stream_that_was_refused_is_tried_again)
+{
+    EchoServer server(ServerOptions{.max_requests = 1});
+    HeldStream held;
+    held.add_to(server.server);
+    std::optional<Responder> responder;
+    Event busy;
+    server.server.add_async("hold call", [&](Request, Responder its) {
+        responder.emplace(std::move(its));
+        busy.set();
+    });
+    Runtime runtime;
+    Channel channel(runtime, channel_to({server.start()}));
+    Call call = channel.start("hold call", {});
+    BOOST_REQUIRE(busy.wait());
+    CallOptions patient;
+    patient.max_attempts = 1000;
+    auto [parts, stream] = channel.open("hold", {}, patient);
+    const auto late      = std::chrono::steady_clock::now() + patience;
+    while ((server.server.stats().overloaded == 0) &&
+           (std::chrono::steady_clock::now() < late)) {
+        std::this_thread::yield();
+    }
+    responder->reply({});
+    BOOST_TEST(call.get().ok());
+    BOOST_TEST((parts.write(Body::copy("x")) == Status::ok));
+    BOOST_REQUIRE(held.entered.wait());
+    BOOST_TEST(held.parts->read().body.text() == "x");
+    held.responder->reply({});
+    const Reply reply = stream.get();
+    BOOST_TEST(reply.ok(), reply.text);
+    BOOST_TEST(reply.attempts > 1u);
 }
 
 BOOST_AUTO_TEST_CASE(parts_and_credit_for_nothing_are_ignored)
