@@ -28,5 +28,8 @@ on_device() {
 
 on_device "calls" "calls:!calls/a_body_of_256_mebibytes:!calls/many_channels_and_threads_at_once" 1000
 on_device "servers" "servers" 100
-on_device "failures" "failures" 100
+on_device "failures" "failures/a_deadline_while_waiting_and_while_running,a_call_can_be_canceled_at_every_stage,\
+cancellation_races_with_the_answer,idempotent_calls_survive_failover_between_two_servers" 1000
+on_device "streams" "streams/parts_of_every_size_and_of_several_pieces,sixteen_streams_at_once,\
+the_caller_cancels_in_the_middle,draining_waits_for_streams_that_were_begun" 1000
 be_finish
