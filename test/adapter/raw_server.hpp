@@ -158,7 +158,16 @@ private:
         while (!is_over() && (std::chrono::steady_clock::now() < late)) {
             ucp_worker_progress(m_worker);
         }
+        // UCX 1.13 aborts when it is closed while it is being paired
         ucp_request_param_t param{};
+        void *flush = ucp_ep_flush_nbx(m_ep, &param);
+        if (UCS_PTR_IS_PTR(flush)) {
+            while ((ucp_request_check_status(flush) == UCS_INPROGRESS) &&
+                   (std::chrono::steady_clock::now() < late)) {
+                ucp_worker_progress(m_worker);
+            }
+            ucp_request_free(flush);
+        }
         param.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
         param.flags        = UCP_EP_CLOSE_FLAG_FORCE;
         finish(ucp_ep_close_nbx(m_ep, &param));

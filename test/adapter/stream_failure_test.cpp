@@ -241,6 +241,33 @@ BOOST_AUTO_TEST_CASE(closing_the_channel_ends_its_streams)
                 held.parts->read().status == Status::connection_lost));
 }
 
+BOOST_AUTO_TEST_CASE(streams_outlive_what_they_belong_to)
+{
+    HeldStream held;
+    std::optional<StreamCall> opened;
+    {
+        EchoServer server;
+        held.add_to(server.server);
+        {
+            Runtime runtime;
+            Channel channel(runtime, channel_to({server.start()}));
+            opened.emplace(channel.open("hold", {}));
+            BOOST_REQUIRE(held.entered.wait());
+            BOOST_TEST((held.parts->write(numbered(0, 6000)) == Status::ok));
+        }
+        BOOST_TEST((opened->parts.read().status == Status::closed));
+        BOOST_TEST((opened->parts.write({}) == Status::closed));
+        BOOST_TEST((opened->call.get().status == Status::closed));
+    }
+    Status status = Status::ok;
+    while (status == Status::ok) {
+        status = held.parts->read().status;
+    }
+    BOOST_TEST(((status == Status::connection_lost) || (status == Status::canceled)),
+               to_string(status));
+    BOOST_TEST((held.parts->write({}) == status));
+}
+
 BOOST_AUTO_TEST_CASE(a_part_that_is_too_large)
 {
     EchoServer server;

@@ -293,6 +293,28 @@ BOOST_AUTO_TEST_CASE(callbacks_may_read_and_write_on)
     BOOST_TEST(again.read().body.text() == "x");
 }
 
+BOOST_AUTO_TEST_CASE(streams_run_however_threads_wait)
+{
+    for (const Progress progress :
+         {Progress::polling, Progress::event_driven, Progress::adaptive}) {
+        Runtime runtime(RuntimeOptions{.progress = progress});
+        Server server(runtime);
+        server.add_stream(
+                "count",
+                [](const Request &, Stream &parts) { return count_parts(parts); },
+                narrow);
+        server.start();
+        Runtime other(RuntimeOptions{.progress = progress});
+        Channel channel(other, channel_to({server.address()}));
+        auto [parts, call] = channel.open("count", {}, {}, narrow);
+        for (uint64_t i = 0; i < 50; i++) {
+            BOOST_REQUIRE((parts.write(numbered(i, 20000)) == Status::ok));
+        }
+        parts.finish();
+        BOOST_TEST(call.get().value().text() == "50");
+    }
+}
+
 BOOST_AUTO_TEST_CASE(a_reader_that_is_slow_stalls_the_writer)
 {
     for (unsigned own : {2u, 6u, 64u}) {
