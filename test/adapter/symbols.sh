@@ -24,7 +24,7 @@ if [ -s "$BE_TMP/others" ]; then
 else
     be_pass "every symbol has a version"
 fi
-for name in 'be::Channel::call(' 'be::Allocator::trim(' 'be_channel_call@' 'be_alloc@'; do
+for name in 'be::Channel::call(' 'be::Stream::write(' 'be::Allocator::trim(' 'be_channel_call@' 'be_alloc@'; do
     if grep -qF "$name" "$BE_TMP/symbols"; then
         be_pass "exported: ${name%[(@]}"
     else
