@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// A lock between threads of one process for sections of some dozen instructions that any thread rarely
-// contends for: one exchange to take it, one plain store to give it back. Who has to wait gives the
-// processor away.
+// A lock between threads of one process for sections that any thread rarely contends for, nearly all of them of some
+// dozen instructions: one exchange to take it, one plain store to give it back. Who has to wait gives the processor
+// away, and sleeps when that takes long.
 //
 // Thread rules: any thread; not recursive. Lockable as std::lock_guard wants it.
 #pragma once
 
 #include <atomic>
 #include <sched.h>
+#include <time.h>
 
 namespace softrdma {
 
@@ -34,10 +35,18 @@ public:
     }
 
 private:
+    // Some hundred microseconds: whatever is brief is over by then.
+    static constexpr unsigned short_looks = 256;
+
     void wait() const
     {
-        while (m_taken.load(std::memory_order_relaxed)) {
-            sched_yield();
+        for (unsigned looks = 0; m_taken.load(std::memory_order_relaxed); ++looks) {
+            if (looks < short_looks) {
+                sched_yield();
+                continue;
+            }
+            const timespec pause{0, 50'000};
+            nanosleep(&pause, nullptr);
         }
     }
 

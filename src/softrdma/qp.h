@@ -11,6 +11,7 @@
 // receive queues, never the other way round.
 #pragma once
 
+#include "brief_lock.h"
 #include "events.h"
 #include "execute.h"
 #include "fabric_model.h"
@@ -157,7 +158,7 @@ private:
         return static_cast<ibv_qp_state>(shared.state.load(std::memory_order_relaxed));
     }
 
-    std::mutex m_mutex;
+    brief_lock m_mutex; // long only while a large message is copied
     receive_queue m_receives;
     event_target m_events;
     domain_user m_domain;
