@@ -189,8 +189,8 @@ bool completion_queue::next(completion &entry)
         if (oldest.turn.load(std::memory_order_acquire) != head + 1) {
             return false;
         }
-        entry = oldest.data;
-        finish(entry, oldest.message());
+        entry = oldest.get();
+        finish(entry, oldest.message);
         m_shared.head.store(head + 1, std::memory_order_release);
         if (entry.kind != queue_kind::none) {
             return true;
@@ -318,10 +318,10 @@ int completion_queue::resize(uint32_t wanted)
         auto *from = at_offset<softrdma::cqe>(m_owner.seg.base(), previous);
         auto *to   = at_offset<softrdma::cqe>(m_owner.seg.base(), ring);
         for (uint32_t i = head; i != m_shared.tail; ++i) {
-            softrdma::cqe &entry = to[i & (capacity - 1)];
-            softrdma::cqe &old   = from[i & (old_size - 1)];
-            entry.data           = old.data;
-            memcpy(entry.message(), old.message(), limits::carried_bytes);
+            softrdma::cqe &entry     = to[i & (capacity - 1)];
+            const softrdma::cqe &old = from[i & (old_size - 1)];
+            entry.head               = old.head;
+            memcpy(entry.message, old.message, sizeof(entry.message));
             entry.turn.store(i + 1, std::memory_order_relaxed);
         }
         m_shared.ring      = ring;
@@ -344,19 +344,20 @@ void completion_queue::purge(const queue_pair &qp)
     lock_ring();
     auto *ring = at_offset<softrdma::cqe>(m_owner.seg.base(), m_shared.ring);
     for (uint32_t i = m_shared.head.load(); i != m_shared.tail; ++i) {
-        softrdma::cqe &place = ring[i & (m_shared.capacity - 1)];
-        completion &entry    = place.data;
-        if (entry.qp_num != qp.qp_base.qp_num) {
+        softrdma::cqe &place  = ring[i & (m_shared.capacity - 1)];
+        completion_head &head = place.head;
+        if (head.qp_num != qp.qp_base.qp_num) {
             continue;
         }
-        if ((entry.kind == queue_kind::receive) ||
-            (entry.kind == queue_kind::shared_receive)) {
+        if ((head.kind == queue_kind::receive) ||
+            (head.kind == queue_kind::shared_receive)) {
+            completion entry     = place.get();
             receive_queue *queue = queue_of(m_owner, entry);
             if (queue != nullptr) {
-                queue->finish(entry, place.message(), false);
+                queue->finish(entry, place.message, false);
             }
         }
-        entry.kind = queue_kind::none;
+        head.kind = queue_kind::none;
     }
     m_shared.lock.unlock();
 }

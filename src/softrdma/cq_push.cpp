@@ -53,7 +53,7 @@ void send_event(peer &to, cq_shared &cq, int fd, uint64_t channel, uint64_t cook
     }
 }
 
-bool wants_event(const cq_shared &cq, const completion &entry)
+bool wants_event(const cq_shared &cq, const completion_head &entry)
 {
     switch (cq.armed.load(std::memory_order_relaxed)) {
     case cq_armed_any:
@@ -106,12 +106,12 @@ completion_writer::~completion_writer()
         return;
     }
     if (m_cq.timed != 0) {
-        m_place->data.time = now_ns();
+        m_place->rest.time = now_ns();
     }
     m_place->turn.store(m_cq.tail + 1, std::memory_order_release);
     ++m_cq.tail;
     if ((m_cq.armed.load(std::memory_order_relaxed) == cq_not_armed) ||
-        !wants_event(m_cq, m_place->data)) [[likely]] {
+        !wants_event(m_cq, m_place->head)) [[likely]] {
         m_cq.lock.unlock();
         return;
     }
@@ -129,7 +129,7 @@ void push_completion(process &me, peer &to, uint32_t index, const completion &en
 {
     completion_writer writer(me, to, index);
     if (writer.place() != nullptr) {
-        writer.place()->data = entry;
+        writer.place()->set(entry);
     }
 }
 
@@ -146,7 +146,7 @@ void completion_queue::list_receives(queue_kind kind, uint32_t queue,
     }
     const softrdma::cqe *ring = ring_of(m_owner.seg.base(), m_shared);
     for (uint32_t i = m_shared.head.load(); i != m_shared.tail; ++i) {
-        const completion &entry = ring[i & (m_shared.capacity - 1)].data;
+        const completion_head &entry = ring[i & (m_shared.capacity - 1)].head;
         if ((entry.kind == kind) && (entry.queue == queue)) {
             slots.insert(entry.slot);
         }
@@ -158,7 +158,7 @@ bool completion_queue::any_wanted() const
 {
     const softrdma::cqe *ring = ring_of(m_owner.seg.base(), m_shared);
     for (uint32_t i = m_shared.head.load(); i != m_shared.tail; ++i) {
-        if (wants_event(m_shared, ring[i & (m_shared.capacity - 1)].data)) {
+        if (wants_event(m_shared, ring[i & (m_shared.capacity - 1)].head)) {
             return true;
         }
     }

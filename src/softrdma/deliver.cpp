@@ -40,17 +40,15 @@ bool claim(const operation &op, claimed_receive &receive)
 
 // Of the receive in slot `index`. Written field by field where it has to go: a copy would have to wait for
 // them.
-void describe_receive(const operation &op, uint32_t index, uint64_t wr_id,
-                      completion &entry)
+void describe_receive(const operation &op, uint32_t index, completion_head &entry)
 {
     bool shared     = op.target.srq != 0;
     entry           = {};
-    entry.wr_id     = wr_id;
     entry.qp_num    = op.target_number();
     entry.src_qp    = op.qp.qp_base.qp_num;
     entry.opcode    = IBV_WC_RECV;
     entry.slid      = op.me.config.ethernet ? 0 :
-                                              static_cast<uint16_t>(first_lid + op.qp.device);
+                                              static_cast<uint8_t>(first_lid + op.qp.device);
     entry.kind      = shared ? queue_kind::shared_receive : queue_kind::receive;
     entry.queue     = static_cast<uint16_t>(shared ? op.target.srq : op.target_index);
     entry.slot      = index;
@@ -173,16 +171,16 @@ outcome relay_message(const operation &op)
 {
     char grh[limits::grh_bytes];
     memory_list with_grh;
-    completion entry;
-    describe_receive(op, 0, 0, entry);
+    completion entry{};
+    describe_receive(op, 0, entry);
     const memory_list &message = message_of(op, grh, with_grh, entry);
     return begin_relay(op, relay_kind::message, 0, message, &entry);
 }
 
 outcome relay_write(const operation &op)
 {
-    completion entry;
-    describe_receive(op, 0, 0, entry);
+    completion entry{};
+    describe_receive(op, 0, entry);
     entry.opcode = IBV_WC_RECV_RDMA_WITH_IMM;
     return begin_relay(op, relay_kind::write_with_immediate, op.wr.wr.rdma.remote_addr,
                        op.local, &entry);
@@ -218,9 +216,9 @@ bool carry(const operation &op, outcome &result)
         }
         completion_writer writer(op.me, op.to, cq, std::adopt_lock);
         if (cqe *place = writer.place()) {
-            describe_receive(op, receive.index(), 0, place->data);
-            place->data.bounce = carried;
-            gather(op.local, place->message());
+            describe_receive(op, receive.index(), place->head);
+            place->head.bounce = carried;
+            gather(op.local, place->message);
         }
     }
     if (limit_reached) {
@@ -247,8 +245,9 @@ outcome deliver_message(const operation &op)
         return outcome::no_receive(op.target.min_rnr_timer);
     }
 
-    completion entry;
-    describe_receive(op, receive.index, receive.slot->wr_id, entry);
+    completion entry{};
+    describe_receive(op, receive.index, entry);
+    entry.wr_id = receive.slot->wr_id;
     memory_list memory;
     if (length > receive.slot->total) {
         return receive_failed(op, entry, IBV_WC_LOC_LEN_ERR, IBV_WC_REM_INV_REQ_ERR);
@@ -287,8 +286,9 @@ outcome write_with_immediate(const operation &op, const memory_list &remote)
     if (!claim(op, receive)) {
         return outcome::no_receive(op.target.min_rnr_timer);
     }
-    completion entry;
-    describe_receive(op, receive.index, receive.slot->wr_id, entry);
+    completion entry{};
+    describe_receive(op, receive.index, entry);
+    entry.wr_id  = receive.slot->wr_id;
     entry.opcode = IBV_WC_RECV_RDMA_WITH_IMM;
     int failure  = transfer(op.to, op.local, remote, remote.length, direction::to_peer);
     if (failure == EPERM) {

@@ -67,7 +67,7 @@ enum class queue_kind : uint8_t {
     shared_receive
 };
 
-struct completion {
+struct completion_head {
     uint32_t qp_num;
     uint32_t src_qp;
     uint32_t byte_len;
@@ -75,39 +75,51 @@ struct completion {
     uint32_t slot; // of the receive; for a send, its sequence number plus one
     uint16_t queue; // index of the QP or SRQ a receive belongs to
     uint16_t bounce; // 1 + index of the bounce buffer that holds the data, 0 if none, or `carried`
-    uint16_t slid;
+    uint8_t slid;
     uint8_t wc_flags;
-    uint8_t status;
     uint8_t opcode;
-    queue_kind kind; // none: to be skipped
-    uint8_t solicited;
-    // What a completion in a ring that carries its message does without.
+    uint8_t status : 5;
+    uint8_t solicited : 1;
+    queue_kind kind : 2; // none: to be skipped
+};
+
+// What a completion in a ring that carries its message does without.
+struct completion_rest {
     uint64_t wr_id;
     uint64_t time; // now_ns() when it was added, if the queue wants that
 };
 
+struct completion : completion_head, completion_rest {};
+
 // In `bounce`: the data came along with the completion.
 inline constexpr uint16_t carried = UINT16_MAX;
 static_assert((limits::srq_bounces < carried) && (limits::qp_bounces < carried) &&
-              (limits::qps <= UINT16_MAX) && (limits::srqs <= UINT16_MAX));
+              (limits::qps <= UINT16_MAX) && (limits::srqs <= UINT16_MAX) &&
+              (limits::devices < UINT8_MAX));
 
 // One completion in a ring, published by storing its position plus one in `turn` last. A small message travels in
-// it, from where the work request's identifier would be on, which its receiver knows: the smallest ones cost their
+// it, in the place of what its receiver knows or does not want: the smallest ones, of half a line, cost their
 // receiver one cache line of their sender's, the others two.
 struct alignas(128) cqe {
     std::atomic<uint32_t> turn;
-    completion data;
+    completion_head head;
+    union {
+        completion_rest rest;
+        char message[limits::carried_bytes];
+    };
 
-    static constexpr size_t message_offset = sizeof(uint64_t) +
-                                             offsetof(completion, wr_id);
-
-    char *message() // limits::carried_bytes
+    void set(const completion &entry)
     {
-        return reinterpret_cast<char *>(this) + message_offset;
+        head = entry;
+        rest = entry;
+    }
+
+    completion get() const
+    {
+        return {head, rest};
     }
 };
-static_assert((sizeof(cqe) == 128) && (offsetof(cqe, data) == sizeof(uint64_t)) &&
-              (cqe::message_offset + limits::carried_bytes == sizeof(cqe)));
+static_assert((sizeof(cqe) == 128) && (offsetof(cqe, message) == 32));
 
 enum cq_armed : uint32_t {
     cq_not_armed,

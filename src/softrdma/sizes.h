@@ -36,7 +36,7 @@ inline constexpr uint32_t ud_bytes      = 4096; // the only MTU offered: one dat
 inline constexpr uint32_t grh_bytes     = 40;
 
 // A send up to this size travels in its completion.
-inline constexpr uint32_t carried_bytes = 88;
+inline constexpr uint32_t carried_bytes = 96;
 // A send up to this size travels through a bounce buffer of the receiver; larger ones go by one
 // system call straight into the receiver's memory. Holds an 8 KiB segment with 128 bytes of headers.
 inline constexpr uint32_t bounce_bytes = 8320;
