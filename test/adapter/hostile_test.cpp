@@ -27,7 +27,7 @@ BOOST_AUTO_TEST_CASE(whoever_breaks_the_protocol_is_cut_off)
     BOOST_TEST(channel.call("echo", Body::copy("before")).ok());
     const std::string long_name(300, 'n');
 
-    const std::vector<std::pair<const char *, std::function<void(RawClient &)>>> attacks = {
+    const Attacks attacks = {
             {"a server's message",
              [&](RawClient &c) { c.send({.kind = Kind::response, .id = 1}); }},
             {"no name", [&](RawClient &c) { c.send({.kind = Kind::request, .id = 1}); }},
@@ -41,15 +41,7 @@ BOOST_AUTO_TEST_CASE(whoever_breaks_the_protocol_is_cut_off)
                  c.send({.kind = Kind::request, .id = 1, .text = "hold"});
              }},
     };
-    for (const auto &[what, attack] : attacks) {
-        BOOST_TEST_CONTEXT(what)
-        {
-            RawClient client(address);
-            attack(client);
-            const std::string why = client.wait_until_cut_off();
-            BOOST_TEST(why.starts_with("protocol violated"), why);
-        }
-    }
+    expect_cut_off(address, attacks);
     BOOST_TEST(server.runtime.stats().violations == attacks.size());
     BOOST_TEST(channel.call("echo", Body::copy("after")).ok());
     BOOST_TEST(channel.stats().connects == 1u);

@@ -10,6 +10,10 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <functional>
+#include <utility>
+#include <vector>
+
 namespace be::test {
 
 class RawClient {
@@ -114,5 +118,22 @@ private:
     RawLink m_link;
     uint64_t m_connection = 0;
 };
+
+// What breaks the protocol, by name.
+using Attacks = std::vector<std::pair<const char *, std::function<void(RawClient &)>>>;
+
+// The server cuts off each of them, of a client of its own each, and says why.
+inline void expect_cut_off(const std::string &address, const Attacks &attacks)
+{
+    for (const auto &[what, attack] : attacks) {
+        BOOST_TEST_CONTEXT(what)
+        {
+            RawClient client(address);
+            attack(client);
+            const std::string why = client.wait_until_cut_off();
+            BOOST_TEST(why.starts_with("protocol violated"), why);
+        }
+    }
+}
 
 } // namespace be::test
