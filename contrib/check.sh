@@ -172,7 +172,7 @@ stage_races() {
     unset TSAN_OPTIONS BE_BUILDDIR BE_MODULEDIR SOFTRDMA_DOMAIN SOFTRDMA_LIBRARY
 }
 
-stage_rxe() { counted rxe 2500 test/rxe/run.sh; }
+stage_rxe() { counted rxe 2900 test/rxe/run.sh; }
 
 stage_install() { counted install 600 test/install/run.sh; }
 

@@ -134,7 +134,7 @@ message_of(const operation &op, char *grh, memory_list &with_grh, completion &en
     }
     entry.byte_len = static_cast<uint32_t>(with_grh.length);
     if (address_handle::from(op.wr.wr.ud.ah)->attr.is_global) {
-        entry.wc_flags = IBV_WC_GRH | entry.wc_flags;
+        entry.wc_flags |= IBV_WC_GRH;
     }
     return with_grh;
 }

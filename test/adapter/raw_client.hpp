@@ -136,4 +136,15 @@ inline void expect_cut_off(const std::string &address, const Attacks &attacks)
     }
 }
 
+// The server runs a handler; meanwhile the client makes progress.
+inline bool serves_a_request(EchoServer &server, RawClient &client)
+{
+    const auto late = std::chrono::steady_clock::now() + patience;
+    while ((server.server.stats().requests == 0) &&
+           (std::chrono::steady_clock::now() < late)) {
+        client.progress();
+    }
+    return server.server.stats().requests == 1;
+}
+
 } // namespace be::test
