@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fcntl.h>
+#include <poll.h>
 #include <string>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -161,6 +162,12 @@ void servant::watch_word(uint64_t offset, uint32_t changes)
     put(m_socket, offset);
     put(m_socket, changes);
     get<int>(m_socket); // it watches
+}
+
+bool servant::watches() const
+{
+    pollfd entry{m_socket, POLLIN, 0};
+    return poll(&entry, 1, 0) == 0;
 }
 
 uint64_t servant::watch_result()

@@ -59,6 +59,7 @@ public:
     // Spins until the word at `offset` changes `changes` times; returns how many of the values seen
     // were neither 0 nor all ones.
     void watch_word(uint64_t offset, uint32_t changes);
+    bool watches() const; // still
     uint64_t watch_result();
 
     // For each round from 1: waits until the byte before `bytes` is the round's number and looks at all
