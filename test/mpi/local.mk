@@ -11,7 +11,7 @@ mpi_programs = \
 	test/mpi/be_mpi_unexpected
 noinst_DATA += $(mpi_programs)
 CLEANFILES  += $(mpi_programs)
-TESTS       += test/mpi/faults.sh test/mpi/run.sh
+TESTS       += test/adapter/mpi.sh test/mpi/faults.sh test/mpi/run.sh
 
 mpi_compile = $(AM_V_GEN)$(MKDIR_P) test/mpi && \
 	$(MPICC) -std=gnu11 -O2 -g -Wall -Wextra -I$(srcdir)/test/mpi -o $@
@@ -31,6 +31,8 @@ test/mpi/be_mpi_unexpected: $(srcdir)/test/mpi/unexpected.c $(srcdir)/test/mpi/c
 endif
 
 EXTRA_DIST += \
+	examples/mpi_tasks.c \
+	test/adapter/mpi.sh \
 	test/mpi/check.h \
 	test/mpi/collective.c \
 	test/mpi/exchange.h \
