@@ -323,6 +323,8 @@ const char *be_peer_name(const be_peer_t *peer);
 /* Why it was lost ("the peer closed the connection"), empty while it was not; valid while the peer is. The engine
  * itself logs a loss only when there is no reference that peer_failed could be called for. */
 const char *be_peer_failure(const be_peer_t *peer);
+/* Whether it was lost because it said goodbye: it ended in good order, and somebody here still wanted something. */
+int be_peer_departed(const be_peer_t *peer);
 
 #ifdef __cplusplus
 }

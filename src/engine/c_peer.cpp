@@ -148,3 +148,8 @@ const char *be_peer_failure(const be_peer_t *peer)
     return link_of(peer).gone ? "its interface was closed" :
                                 link_of(peer).peer.why.c_str();
 }
+
+int be_peer_departed(const be_peer_t *peer)
+{
+    return !link_of(peer).gone && link_of(peer).peer.departed;
+}

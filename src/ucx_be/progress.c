@@ -23,7 +23,8 @@ UCS_F_NOINLINE static void give_up(const char *what)
 }
 
 /* Tells the user of endpoints that have failed; the handler may destroy any of them. Endpoints to one peer
- * fail together: it is named once, and each of them at UCX_BE_FAILURE's level. */
+ * fail together: it is named once, and each of them at UCX_BE_FAILURE's level. One that ended in good order is
+ * worth no warning: who still had something for it is told by the status. */
 static unsigned report_failures(uct_be_iface_t *iface)
 {
     const be_peer_t *named = NULL;
@@ -48,7 +49,7 @@ static unsigned report_failures(uct_be_iface_t *iface)
         }
         if (peer != named) {
             named = peer;
-            uct_be_log(BE_LOG_WARN, what);
+            uct_be_log(be_peer_departed(peer) ? BE_LOG_INFO : BE_LOG_WARN, what);
         }
         ucs_log(iface->super.config.failure_level, "be: endpoint %p failed: %s", ep,
                 ucs_status_string(status));

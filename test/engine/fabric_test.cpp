@@ -404,6 +404,7 @@ BOOST_AUTO_TEST_CASE(a_goodbye_is_silent_until_somebody_sends)
                       ssize_t{BE_ERR_PEER_FAILED});
     BOOST_REQUIRE(pair.wait([&] { return !pair.a.failed.empty(); }));
     BOOST_CHECK_EQUAL(pair.a.failed[0].first, peer);
+    BOOST_CHECK(be_peer_departed(peer));
     BOOST_CHECK_EQUAL(pair.a.metric("queue_pairs"), 0u);
 }
 
@@ -431,6 +432,7 @@ BOOST_AUTO_TEST_CASE(a_bad_key_fails_the_peer_and_completes_everything_once)
     BOOST_CHECK_EQUAL(pair.a.completed[&completion[0]], BE_OK);
     BOOST_CHECK_EQUAL(pair.a.completed[&completion[4]], BE_ERR_PEER_FAILED);
     BOOST_CHECK_EQUAL(be_peer_status(peer), BE_ERR_PEER_FAILED);
+    BOOST_CHECK(!be_peer_departed(peer));
 }
 
 BOOST_AUTO_TEST_CASE(connections_come_and_go_without_a_trace)
