@@ -68,6 +68,7 @@ src_adapter_libbe_adapter_la_SOURCES = \
 	src/adapter/ps/server.cpp \
 	src/adapter/ps/snapshot.cpp \
 	src/adapter/ps/snapshot.hpp \
+	src/adapter/ps/stored.hpp \
 	src/adapter/ps/table.cpp \
 	src/adapter/ps/table.hpp \
 	src/adapter/ps/worker.cpp \

@@ -116,10 +116,10 @@ void save_table(const Table &table, const std::string &path)
     uint64_t count = 0;
 
     writer.write(&head, sizeof(head));
-    table.for_each([&](Key key, const Table::Item &item) {
-        const Entry entry{key, item.bytes->size()};
+    table.for_each([&](Key key, const Stored &value) {
+        const Entry entry{key, value.size()};
         writer.write(&entry, sizeof(entry));
-        writer.write(item.bytes->data(), item.bytes->size());
+        writer.write(value.bytes().data(), value.size());
         count++;
     });
     writer.finish(count);

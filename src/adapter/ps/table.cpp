@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "adapter/ps/table.hpp"
 
+#include <algorithm>
 #include <cstring>
+#include <utility>
+#include <vector>
 
 namespace be::ps {
 
@@ -19,55 +22,82 @@ void add(std::byte *value, const std::byte *pushed, size_t length, float factor)
     }
 }
 
+// Numbers begin at 0.
+Stored zeros(size_t size)
+{
+    Stored value(size, 0);
+    std::memset(value.data(), 0, size);
+    return value;
+}
+
 } // namespace
 
-Table::Item Table::find(Key key) const
+Stored Table::find(Key key) const
 {
     const Part &part = m_parts[index_of(key)];
     std::lock_guard lock(part.mutex);
     const auto at = part.items.find(key);
-    return (at == part.items.end()) ? Item() : at->second;
+    return (at == part.items.end()) ? Stored() : at->second;
 }
 
 bool Table::apply(Key key, Rule rule, float rate, std::span<const std::byte> pushed)
 {
     Part &part = m_parts[index_of(key)];
     std::lock_guard lock(part.mutex);
-    const auto found  = part.items.find(key);
-    const bool is_new = found == part.items.end();
+    const auto found       = part.items.find(key);
+    const bool is_new      = found == part.items.end();
+    const uint64_t version = (is_new ? 0 : found->second.version()) + 1;
+    Stored *in_place = (!is_new && found->second.unique()) ? &found->second : nullptr;
+    Stored next; // what takes its place, if it is not changed in place
 
-    if ((rule == Rule::sum) || (rule == Rule::sgd)) {
+    switch (rule) {
+    case Rule::assign:
+        if ((in_place != nullptr) && (in_place->size() == pushed.size())) {
+            std::copy(pushed.begin(), pushed.end(), in_place->data());
+        } else {
+            in_place = nullptr;
+            next     = Stored(pushed, version);
+        }
+        break;
+    case Rule::sum:
+    case Rule::sgd:
         if ((pushed.size() % sizeof(float) != 0) ||
-            (!is_new && (found->second.bytes->size() != pushed.size()))) {
+            (!is_new && (found->second.size() != pushed.size()))) {
             return false;
         }
-    }
-    Item &item = is_new ? part.items[key] : found->second;
-    if (rule == Rule::assign) {
-        if (!is_new && (item.bytes.use_count() == 1)) {
-            item.bytes->assign(pushed.begin(), pushed.end());
-        } else {
-            item.bytes = std::make_shared<Bytes>(pushed.begin(), pushed.end());
+        if (in_place == nullptr) {
+            next = is_new ? zeros(pushed.size()) : Stored(found->second.bytes(), version);
         }
+        add(((in_place != nullptr) ? *in_place : next).data(), pushed.data(),
+            pushed.size(), (rule == Rule::sum) ? 1 : -rate);
+        break;
+    case Rule::user:
+        in_place = nullptr;
+        next     = updated(key, is_new ? Stored() : found->second, pushed, rate);
+        break;
+    }
+    if (in_place != nullptr) {
+        in_place->set_version(version);
+        return true;
+    }
+    next.set_version(version);
+    if (is_new) {
+        part.items.emplace(key, std::move(next));
     } else {
-        if (is_new) { // numbers begin at 0
-            item.bytes = std::make_shared<Bytes>(rule == Rule::user ? 0 : pushed.size());
-        } else if (item.bytes.use_count() != 1) {
-            item.bytes = std::make_shared<Bytes>(*item.bytes);
-        }
-        switch (rule) {
-        case Rule::sum:
-            add(item.bytes->data(), pushed.data(), pushed.size(), 1);
-            break;
-        case Rule::sgd:
-            add(item.bytes->data(), pushed.data(), pushed.size(), -rate);
-            break;
-        default:
-            m_update(key, *item.bytes, pushed, rate);
-        }
+        found->second = std::move(next);
     }
-    item.version++;
     return true;
+}
+
+Stored Table::updated(Key key, const Stored &value, std::span<const std::byte> pushed,
+                      float rate) const
+{
+    std::vector<std::byte> bytes;
+    if (value) {
+        bytes.assign(value.bytes().begin(), value.bytes().end());
+    }
+    m_update(key, bytes, pushed, rate);
+    return {bytes, 0};
 }
 
 size_t Table::size() const

@@ -6,10 +6,11 @@
 // a lock only for as long as it takes to count a reference.
 #pragma once
 
+#include "adapter/ps/stored.hpp"
+
 #include <byteexpress/ps.hpp>
 
 #include <array>
-#include <memory>
 #include <mutex>
 #include <unordered_map>
 #include <vector>
@@ -18,38 +19,32 @@ namespace be::ps {
 
 class Table {
 public:
-    using Bytes  = std::vector<std::byte>;
     using Update = decltype(ServerOptions::update);
-
-    struct Item {
-        std::shared_ptr<Bytes> bytes;
-        uint64_t version = 0;
-    };
 
     explicit Table(Update update) : m_update(std::move(update))
     {
     }
 
-    // Null bytes: no such key.
-    Item find(Key key) const;
+    // Nothing: no such key.
+    Stored find(Key key) const;
 
     // False: another length, nothing was changed.
     bool apply(Key key, Rule rule, float rate, std::span<const std::byte> pushed);
 
     size_t size() const;
 
-    // Calls `visit(key, item)` for all, without any lock held.
+    // Calls `visit(key, value)` for all, without any lock held.
     template<class Visit>
     void for_each(Visit &&visit) const
     {
         for (const Part &part : m_parts) {
-            std::vector<std::pair<Key, Item>> items;
+            std::vector<std::pair<Key, Stored>> items;
             {
                 std::lock_guard lock(part.mutex);
                 items.assign(part.items.begin(), part.items.end());
             }
-            for (const auto &[key, item] : items) {
-                visit(key, item);
+            for (const auto &[key, value] : items) {
+                visit(key, value);
             }
         }
     }
@@ -57,8 +52,12 @@ public:
 private:
     struct alignas(64) Part {
         mutable std::mutex mutex;
-        std::unordered_map<Key, Item> items;
+        std::unordered_map<Key, Stored> items;
     };
+
+    // What Rule::user makes of it.
+    Stored updated(Key key, const Stored &value, std::span<const std::byte> pushed,
+                   float rate) const;
 
     static size_t index_of(Key key) noexcept
     {

@@ -29,7 +29,10 @@ enum class Rule : std::uint32_t {
 };
 
 struct ServerOptions {
-    /** For Rule::user; runs with the value's part of the table locked. May resize it. */
+    /**
+     * For Rule::user; runs with the value's part of the table locked. `value` is a copy, of
+     * any length afterwards, that takes the value's place when it returns.
+     */
     std::function<void(Key key, std::vector<std::byte> &value,
                        std::span<const std::byte> pushed, float rate)>
             update = {};
