@@ -57,9 +57,9 @@ void Completion::spin(Worker &worker, Clock::time_point until,
     if (runtime.progress != Progress::polling) {
         until = std::min(until, Clock::now() + runtime.spin);
     }
-    while (!ready() && !worker.stopped()) {
+    for (unsigned round = 1; !ready() && !worker.stopped(); round++) {
         helper.progress();
-        if (Clock::now() >= until) {
+        if ((round % Worker::rounds_between_clocks == 0) && (Clock::now() >= until)) {
             break;
         }
     }
