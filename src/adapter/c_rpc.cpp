@@ -1,38 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <byteexpress/rpc.h>
+#include "adapter/c_api.hpp"
 
-#include <byteexpress/channel.hpp>
-#include <byteexpress/server.hpp>
-
-#include <algorithm>
 #include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <limits>
 #include <new>
-
-struct be_runtime {
-    be::Runtime runtime;
-};
-
-struct be_server {
-    be_server(be::Runtime &runtime, const be::ServerOptions &options) :
-        server(runtime, options)
-    {
-    }
-    be::Server server;
-    std::string address;
-};
-
-struct be_channel {
-    be::Channel channel;
-};
-
-struct be_responder {
-    be::Responder responder;
-};
+#include <stdexcept>
 
 static_assert(BE_PROTOCOL_ERROR == static_cast<int>(be::last_status));
+
+namespace be::adapter::c {
 
 namespace {
 
@@ -44,46 +21,42 @@ int report(int error, const char *text, char *why, size_t why_size)
     return error;
 }
 
-// No exception crosses the border to C.
-template<class Function>
-int guard(char *why, size_t why_size, Function &&function) noexcept
+} // namespace
+
+int said(const std::exception_ptr &error, char *why, size_t why_size) noexcept
 {
-    try {
-        function();
+    if (error == nullptr) {
         return report(0, "", why, why_size);
-    } catch (const be::Error &error) {
-        return report((error.status() == be::Status::unreachable) ? EADDRNOTAVAIL :
-                                                                    EINVAL,
+    }
+    try {
+        std::rethrow_exception(error);
+    } catch (const Error &error) {
+        return report((error.status() == Status::unreachable) ? EADDRNOTAVAIL : EINVAL,
                       error.what(), why, why_size);
     } catch (const std::bad_alloc &) {
         return report(ENOMEM, "no memory", why, why_size);
+    } catch (const std::logic_error &error) { // wrong use
+        return report(EINVAL, error.what(), why, why_size);
     } catch (const std::exception &error) {
         return report(EIO, error.what(), why, why_size);
     }
 }
 
-template<class Params, class Init>
-Params complete(const Params *given, Init init)
+std::chrono::microseconds time_of(uint64_t microseconds) noexcept
 {
-    Params params;
-    init(&params);
-    if (given != nullptr) { // an older caller knows fewer members
-        std::memcpy(&params, given, std::min(given->struct_size, sizeof(params)));
-    }
-    return params;
+    constexpr auto longest = static_cast<uint64_t>(no_deadline.count());
+    return std::chrono::microseconds(
+            static_cast<int64_t>(std::min(microseconds, longest)));
 }
 
-be::CallOptions options_of(const be_call_params_t *given)
+CallOptions options_of(const be_call_params_t *given)
 {
     const auto params = complete(given, be_call_params_init);
-    be::CallOptions options;
-    constexpr auto longest = std::numeric_limits<int64_t>::max();
-    options.timeout        = (params.timeout_us >= static_cast<uint64_t>(longest)) ?
-                                     be::no_deadline :
-                                     std::chrono::microseconds(params.timeout_us);
-    options.max_attempts   = params.max_attempts;
-    options.idempotent     = params.idempotent != 0;
-    options.priority = (params.bulk != 0) ? be::Priority::bulk : be::Priority::latency;
+    CallOptions options;
+    options.timeout      = time_of(params.timeout_us);
+    options.max_attempts = params.max_attempts;
+    options.idempotent   = params.idempotent != 0;
+    options.priority     = (params.bulk != 0) ? Priority::bulk : Priority::latency;
     if (params.response != nullptr) {
         options.response = {static_cast<std::byte *>(params.response),
                             params.response_size};
@@ -91,7 +64,7 @@ be::CallOptions options_of(const be_call_params_t *given)
     return options;
 }
 
-be_reply_t fill(const be::Reply &reply)
+be_reply_t view_of(const Reply &reply)
 {
     be_reply_t c{};
     c.status      = static_cast<be_status_t>(reply.status);
@@ -104,17 +77,33 @@ be_reply_t fill(const be::Reply &reply)
     return c;
 }
 
-std::span<const std::byte> bytes_of(const void *data, size_t length)
+be_status_t give(be_reply_t *reply, const std::function<Reply()> &function) noexcept
 {
-    return {static_cast<const std::byte *>(data), length};
+    Reply *kept = nullptr;
+    try {
+        kept = new Reply;
+        try {
+            *kept = function();
+        } catch (const Error &error) { // a bad argument
+            kept->status = error.status();
+            kept->text   = error.what();
+        } catch (const std::logic_error &error) {
+            kept->text = error.what();
+        }
+        *reply          = view_of(*kept);
+        reply->internal = kept;
+    } catch (const std::bad_alloc &) {
+        delete kept;
+        *reply        = {};
+        reply->status = BE_CLOSED;
+        reply->text   = "no memory";
+    }
+    return reply->status;
 }
 
-std::string text_of(const char *text)
-{
-    return (text == nullptr) ? std::string() : text;
-}
+} // namespace be::adapter::c
 
-} // namespace
+using namespace be::adapter::c;
 
 const char *be_status_string(be_status_t status)
 {
@@ -246,27 +235,11 @@ be_status_t be_channel_call(be_channel_t *channel, const char *method, const voi
                             size_t length, const be_call_params_t *params,
                             be_reply_t *reply)
 {
-    auto *kept = new (std::nothrow) be::Reply;
-    if (kept == nullptr) {
-        *reply        = {};
-        reply->status = BE_CLOSED;
-        reply->text   = "no memory";
-        return reply->status;
-    }
-    std::string why(256, '\0');
-    const int error = guard(why.data(), why.size(), [&] {
-        *kept = channel->channel.call(text_of(method),
-                                      be::Body::borrow(bytes_of(body, length)),
-                                      options_of(params));
+    return give(reply, [&] {
+        return channel->channel.call(text_of(method),
+                                     be::Body::borrow(bytes_of(body, length)),
+                                     options_of(params));
     });
-    if (error != 0) { // a bad argument: nothing was sent
-        kept->status = (error == EINVAL) ? be::Status::no_such_method :
-                                           be::Status::closed;
-        kept->text   = why.c_str();
-    }
-    *reply          = fill(*kept);
-    reply->internal = kept;
-    return reply->status;
 }
 
 int be_channel_start(be_channel_t *channel, const char *method, const void *body,
@@ -276,7 +249,7 @@ int be_channel_start(be_channel_t *channel, const char *method, const void *body
     return guard(why, why_size, [&] {
         channel->channel.start(text_of(method), be::Body::copy(bytes_of(body, length)),
                                options_of(params), [callback, arg](be::Reply reply) {
-                                   const be_reply_t c = fill(reply);
+                                   const be_reply_t c = view_of(reply);
                                    callback(arg, &c);
                                });
     });

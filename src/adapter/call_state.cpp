@@ -95,13 +95,13 @@ Reply CallState::run()
 
 Reply CallState::take()
 {
-    wait(Clock::time_point::max());
+    wait(worker(), Clock::time_point::max());
     return std::move(reply);
 }
 
-bool CallState::wait(Clock::time_point until)
+bool CallState::wait_for(std::chrono::microseconds limit)
 {
-    return Completion::wait(worker(), until);
+    return wait(worker(), after(limit));
 }
 
 void CallState::on_part()

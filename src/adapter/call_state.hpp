@@ -55,7 +55,7 @@ public:
     void start();
     Reply run(); // start, and wait while making progress
     Reply take();
-    bool wait(Clock::time_point until);
+    bool wait_for(std::chrono::microseconds limit);
     void cancel();
     Worker &worker() const noexcept;
 

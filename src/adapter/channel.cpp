@@ -36,7 +36,7 @@ Reply Call::get()
 
 bool Call::wait_for(std::chrono::microseconds limit)
 {
-    return m_state->wait(std::chrono::steady_clock::now() + limit);
+    return m_state->wait_for(limit);
 }
 
 void Call::cancel() noexcept

@@ -15,6 +15,7 @@ byteexpress_include_HEADERS = \
 	src/adapter/include/byteexpress/runtime.hpp \
 	src/adapter/include/byteexpress/server.hpp \
 	src/adapter/include/byteexpress/status.hpp \
+	src/adapter/include/byteexpress/stream.h \
 	src/adapter/include/byteexpress/stream.hpp \
 	src/adapter/include/byteexpress/task.hpp
 
@@ -30,7 +31,9 @@ src_adapter_libbe_adapter_la_SOURCES = \
 	src/adapter/block_pool.hpp \
 	src/adapter/body.cpp \
 	src/adapter/bytes.hpp \
+	src/adapter/c_api.hpp \
 	src/adapter/c_rpc.cpp \
+	src/adapter/c_stream.cpp \
 	src/adapter/call_state.cpp \
 	src/adapter/call_state.hpp \
 	src/adapter/channel.cpp \

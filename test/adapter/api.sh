@@ -22,7 +22,8 @@ for BE_TEST_TLS in be,self tcp,self; do
             "$BE_BUILDDIR/test/adapter/restart_test" "${BE_RESTARTS:-20}"
     fi
     be_case "deaths on $BE_TEST_TLS" 60 "${BE_PREFIX[@]}" "$BE_BUILDDIR/test/adapter/restart_test" --deaths 11
-    be_case "from C on $BE_TEST_TLS" 60 "${BE_PREFIX[@]}" "$BE_BUILDDIR/test/adapter/c_api_test"
+    be_case "calls from C on $BE_TEST_TLS" 60 "${BE_PREFIX[@]}" "$BE_BUILDDIR/test/adapter/c_api_test"
+    be_case "streams from C on $BE_TEST_TLS" 60 "${BE_PREFIX[@]}" "$BE_BUILDDIR/test/adapter/c_stream_test"
     rm -rf "$BE_TMP"
 done
 be_finish

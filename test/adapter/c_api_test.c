@@ -2,25 +2,13 @@
 /*
  * The C interface, from C.
  */
+#include "c_check.h"
+
 #include <byteexpress/rpc.h>
 
 #include <errno.h>
-#include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static unsigned passed, failed;
-
-#define CHECK(_condition)                                        \
-    do {                                                         \
-        if (_condition) {                                        \
-            passed++;                                            \
-        } else {                                                 \
-            failed++;                                            \
-            printf("FAIL line %d: %s\n", __LINE__, #_condition); \
-        }                                                        \
-    } while (0)
 
 static void echo(void *arg, const void *request, size_t length, be_responder_t *responder)
 {
@@ -36,9 +24,7 @@ static void fail(void *arg, const void *request, size_t length, be_responder_t *
 }
 
 struct waiter {
-    pthread_mutex_t mutex;
-    pthread_cond_t condition;
-    int done;
+    struct event event;
     be_status_t status;
     char data[16];
 };
@@ -47,14 +33,11 @@ static void on_reply(void *arg, const be_reply_t *reply)
 {
     struct waiter *waiter = arg;
 
-    pthread_mutex_lock(&waiter->mutex);
-    waiter->done   = 1;
     waiter->status = reply->status;
     if (reply->length < sizeof(waiter->data)) {
         memcpy(waiter->data, reply->data, reply->length);
     }
-    pthread_cond_signal(&waiter->condition);
-    pthread_mutex_unlock(&waiter->mutex);
+    event_set(&waiter->event);
 }
 
 static void test_errors(be_runtime_t *runtime)
@@ -89,8 +72,7 @@ static void test_errors(be_runtime_t *runtime)
 
 static void test_calls(be_channel_t *channel)
 {
-    struct waiter waiter = {.mutex     = PTHREAD_MUTEX_INITIALIZER,
-                            .condition = PTHREAD_COND_INITIALIZER};
+    struct waiter waiter = {.event = EVENT_INIT};
     be_call_params_t params;
     be_reply_t reply;
     char response[8] = "";
@@ -128,11 +110,7 @@ static void test_calls(be_channel_t *channel)
 
     CHECK(be_channel_start(channel, "echo", "later", 5, NULL, on_reply, &waiter, NULL,
                            0) == 0);
-    pthread_mutex_lock(&waiter.mutex);
-    while (!waiter.done) {
-        pthread_cond_wait(&waiter.condition, &waiter.mutex);
-    }
-    pthread_mutex_unlock(&waiter.mutex);
+    event_wait(&waiter.event);
     CHECK((waiter.status == BE_OK) && (strcmp(waiter.data, "later") == 0));
 }
 
@@ -145,11 +123,7 @@ int main(void)
     const char *address;
     char why[200] = "";
 
-    CHECK(be_runtime_create(NULL, &runtime, why, sizeof(why)) == 0);
-    if (runtime == NULL) {
-        printf("FAIL: %s\n", why);
-        return 1;
-    }
+    REQUIRE(be_runtime_create(NULL, &runtime, why, sizeof(why)) == 0);
     test_errors(runtime);
     CHECK(be_server_create(runtime, NULL, &server, why, sizeof(why)) == 0);
     CHECK(be_server_add(server, "echo", echo, &runs, why, sizeof(why)) == 0);
@@ -163,6 +137,5 @@ int main(void)
     CHECK(be_server_drain(server, 5000) != 0);
     be_server_destroy(server);
     be_runtime_destroy(runtime);
-    printf("%u passed, %u failed, 0 skipped\n", passed, failed);
-    return failed != 0;
+    return finish_checks();
 }

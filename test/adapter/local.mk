@@ -46,12 +46,17 @@ test_adapter_restart_test_CPPFLAGS = $(AM_CPPFLAGS) $(ADAPTER_CPPFLAGS)
 test_adapter_restart_test_LDADD    = $(ADAPTER_LIBS) -lpthread
 test_adapter_restart_test_SOURCES  = test/adapter/fixture.hpp test/adapter/restart_test.cpp
 
-check_PROGRAMS += test/adapter/c_api_test
+# Compiled as C; linked as C++, whose sanitizer runtime the library needs.
+check_PROGRAMS += test/adapter/c_api_test test/adapter/c_stream_test
 test_adapter_c_api_test_CPPFLAGS = $(AM_CPPFLAGS) $(ADAPTER_CPPFLAGS)
 test_adapter_c_api_test_LDADD    = $(ADAPTER_LIBS) -lpthread
-test_adapter_c_api_test_SOURCES  = test/adapter/c_api_test.c
-# Compiled as C; linked as C++, whose sanitizer runtime the library needs.
+test_adapter_c_api_test_SOURCES  = test/adapter/c_api_test.c test/adapter/c_check.h
 nodist_EXTRA_test_adapter_c_api_test_SOURCES = dummy.cxx
+test_adapter_c_stream_test_CPPFLAGS = $(AM_CPPFLAGS) $(ADAPTER_CPPFLAGS)
+test_adapter_c_stream_test_LDADD    = $(ADAPTER_LIBS) -lpthread
+test_adapter_c_stream_test_SOURCES  = \
+	test/adapter/c_check.h test/adapter/c_stream_fixture.h test/adapter/c_stream_test.c
+nodist_EXTRA_test_adapter_c_stream_test_SOURCES = dummy.cxx
 
 check_PROGRAMS += examples/hello_rpc examples/logistic_regression examples/upload
 TESTS          += test/adapter/examples.sh

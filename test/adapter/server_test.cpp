@@ -205,6 +205,21 @@ BOOST_AUTO_TEST_CASE(an_overloaded_server_is_tried_again)
     BOOST_TEST(held.get().ok());
 }
 
+BOOST_AUTO_TEST_CASE(waiting_for_ever_ends_with_the_call)
+{
+    EchoServer server;
+    Holder holder;
+    holder.add_to(server.server);
+    Runtime runtime;
+    Channel channel(runtime, channel_to({server.start()}));
+    Call held = channel.start("hold", {});
+    BOOST_TEST(holder.wait_for(1));
+    std::thread other([&] { holder.release(); });
+    BOOST_TEST(held.wait_for(no_deadline));
+    BOOST_TEST(held.get().ok());
+    other.join();
+}
+
 BOOST_AUTO_TEST_CASE(a_full_queue_of_the_channel_is_an_answer)
 {
     EchoServer server;

@@ -11,7 +11,7 @@ be_need nm binutils
 library=$BE_BUILDDIR/src/adapter/.libs/libbyteexpress.so.0
 
 nm -D --defined-only "$library" | awk '$2 != "A" { print $3 }' | c++filt >"$BE_TMP/symbols"
-grep -vE '^(be::|be_(alloc|allocator|free|free_sized|call_params|channel|reply|responder|runtime|server|status)(_[a-z]+)*@|(typeinfo|typeinfo name|vtable) for be::(Allocator|Error)@)' "$BE_TMP/symbols" >"$BE_TMP/others"
+grep -vE '^(be::|be_(alloc|allocator|free|free_sized|call|channel|part|reply|responder|runtime|server|status|stream)(_[a-z]+)*@|(typeinfo|typeinfo name|vtable) for be::(Allocator|Error)@)' "$BE_TMP/symbols" >"$BE_TMP/others"
 grep -E '^be::adapter::' "$BE_TMP/symbols" >>"$BE_TMP/others"
 if [ -s "$BE_TMP/others" ]; then
     be_fail "foreign or internal symbols are exported" "$BE_TMP/others"
@@ -24,7 +24,7 @@ if [ -s "$BE_TMP/others" ]; then
 else
     be_pass "every symbol has a version"
 fi
-for name in 'be::Channel::call(' 'be::Stream::write(' 'be::Allocator::trim(' 'be_channel_call@' 'be_alloc@'; do
+for name in 'be::Channel::call(' 'be::Stream::write(' 'be::Allocator::trim(' 'be_channel_call@' 'be_stream_write_owned@' 'be_alloc@'; do
     if grep -qF "$name" "$BE_TMP/symbols"; then
         be_pass "exported: ${name%[(@]}"
     else
