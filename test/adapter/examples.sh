@@ -13,6 +13,12 @@ for BE_TEST_TLS in be,self tcp,self; do
     else
         be_fail "it does not greet" "$BE_TMP/case.log"
     fi
+    be_case "hello on $BE_TEST_TLS" 30 "${BE_PREFIX[@]}" "$BE_BUILDDIR/examples/hello" you
+    if [ "$(grep -cxE 'Hello, you!|1000000 bytes in 10 parts' "$BE_TMP/case.log")" = 2 ]; then
+        be_pass "it greets and counts in C"
+    else
+        be_fail "it does not greet and count in C" "$BE_TMP/case.log"
+    fi
     head -c 20000000 /dev/zero | tr '\0' x >"$BE_TMP/large" && echo end >>"$BE_TMP/large"
     be_case "upload on $BE_TEST_TLS" 30 "${BE_PREFIX[@]}" "$BE_BUILDDIR/examples/upload" "$BE_TMP/large" "$BE_TMP/copy"
     if grep -qx '20000004 bytes in 20 parts' "$BE_TMP/case.log" && cmp -s "$BE_TMP/large" "$BE_TMP/copy"; then

@@ -58,8 +58,12 @@ test_adapter_c_stream_test_SOURCES  = \
 	test/adapter/c_check.h test/adapter/c_stream_fixture.h test/adapter/c_stream_test.c
 nodist_EXTRA_test_adapter_c_stream_test_SOURCES = dummy.cxx
 
-check_PROGRAMS += examples/hello_rpc examples/logistic_regression examples/upload
+check_PROGRAMS += examples/hello examples/hello_rpc examples/logistic_regression examples/upload
 TESTS          += test/adapter/examples.sh
+examples_hello_CPPFLAGS = $(AM_CPPFLAGS) $(ADAPTER_CPPFLAGS)
+examples_hello_LDADD    = $(ADAPTER_LIBS)
+examples_hello_SOURCES  = examples/hello.c
+nodist_EXTRA_examples_hello_SOURCES = dummy.cxx
 examples_hello_rpc_CPPFLAGS = $(AM_CPPFLAGS) $(ADAPTER_CPPFLAGS)
 examples_hello_rpc_LDADD    = $(ADAPTER_LIBS)
 examples_hello_rpc_SOURCES  = examples/hello_rpc.cpp

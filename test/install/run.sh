@@ -26,7 +26,7 @@ installed() { # installed PATTERN...: each matches something in the tree
 }
 installed '*/bin/be_run' '*/bin/be_info' '*/ucx/libuct_be.so.0' '*/ucx/libbe_preload.so' \
     '*/ucx/libsoftrdma.so' '*/pkgconfig/ucx-be.pc' '*/lib*/libbyteexpress.so.0' \
-    '*/include/byteexpress/byteexpress.hpp' '*/pkgconfig/byteexpress.pc' '*/bin/be_perf'
+    '*/include/byteexpress/byteexpress.hpp' '*/include/byteexpress/stream.h' '*/pkgconfig/byteexpress.pc' '*/bin/be_perf'
 
 # Nothing of the build tree may be needed: be_run finds the modules beside itself.
 BE_RUN=$(find "$root" -path '*/bin/be_run' -print -quit)
@@ -64,7 +64,7 @@ linked() {
     "${CC:-gcc}" -o "$BE_TMP/linked" "$BE_SRCDIR/test/install/linked.c" $flags && "$BE_TMP/linked"
 }
 
-# So does a service that uses the adapter.
+# So do services that use the adapter, in C++ and in C.
 # shellcheck disable=SC2317 # be_case calls it
 service() {
     local pc flags
@@ -72,7 +72,10 @@ service() {
     flags=$(PKG_CONFIG_PATH=$(dirname "$pc") pkg-config --cflags --libs \
         --define-variable=prefix="${pc%/lib*}" byteexpress) || return 1
     # shellcheck disable=SC2086
-    "${CXX:-g++}" -std=c++20 -o "$BE_TMP/hello" "$BE_SRCDIR/examples/hello_rpc.cpp" $flags \
+    "${CXX:-g++}" -std=c++20 -o "$BE_TMP/hello_rpc" "$BE_SRCDIR/examples/hello_rpc.cpp" $flags \
+        "-Wl,-rpath,${pc%/pkgconfig*}" && $BE_PREFIX_TEXT "$BE_TMP/hello_rpc" || return 1
+    # shellcheck disable=SC2086
+    "${CC:-gcc}" -std=c99 -o "$BE_TMP/hello" "$BE_SRCDIR/examples/hello.c" $flags \
         "-Wl,-rpath,${pc%/pkgconfig*}" && $BE_PREFIX_TEXT "$BE_TMP/hello"
 }
 export -f linked service
@@ -80,5 +83,5 @@ export root BE_TMP BE_SRCDIR
 be_case "linked by pkg-config" 60 bash -c linked
 be_case "be_perf" 60 "$(dirname "$BE_RUN")/be_perf" rpc --pairs 1 --duration 0.1
 export BE_PREFIX_TEXT="${BE_PREFIX[*]}"
-be_case "a service linked by pkg-config" 120 bash -c service
+be_case "services linked by pkg-config" 120 bash -c service
 be_finish
