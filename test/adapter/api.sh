@@ -3,6 +3,7 @@
 #
 # The adapter's interface over the transport, and over TCP, which is what it is compared with.
 #   BE_PUSHES     pushes of each of three workers while their connections are cut, default 3000
+#   BE_DEATHS     clients that are killed in the middle of a stream, on each, default 30
 #   BE_RESTARTS   restarts of a server under load, on each, default 20 on be and 0 on tcp
 # shellcheck source=test/lib/harness.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../lib/harness.sh"
@@ -22,6 +23,8 @@ for BE_TEST_TLS in be,self tcp,self; do
             "$BE_BUILDDIR/test/adapter/restart_test" "${BE_RESTARTS:-20}"
     fi
     be_case "deaths on $BE_TEST_TLS" 60 "${BE_PREFIX[@]}" "$BE_BUILDDIR/test/adapter/restart_test" --deaths 11
+    be_case "deaths in streams on $BE_TEST_TLS" 120 "${again[@]}" "${BE_PREFIX[@]}" \
+        "$BE_BUILDDIR/test/adapter/stream_death_test" "${BE_DEATHS:-30}"
     be_case "calls from C on $BE_TEST_TLS" 60 "${BE_PREFIX[@]}" "$BE_BUILDDIR/test/adapter/c_api_test"
     be_case "streams from C on $BE_TEST_TLS" 60 "${BE_PREFIX[@]}" "$BE_BUILDDIR/test/adapter/c_stream_test"
     rm -rf "$BE_TMP"

@@ -49,6 +49,12 @@ public:
         std::unique_lock lock(m_mutex);
         return m_condition.wait_for(lock, limit, [this] { return m_set; });
     }
+    // It may happen once more.
+    void reset()
+    {
+        std::lock_guard lock(m_mutex);
+        m_set = false;
+    }
 
 private:
     std::mutex m_mutex;

@@ -44,7 +44,17 @@ test_adapter_api_test_SOURCES  = \
 
 test_adapter_restart_test_CPPFLAGS = $(AM_CPPFLAGS) $(ADAPTER_CPPFLAGS)
 test_adapter_restart_test_LDADD    = $(ADAPTER_LIBS) -lpthread
-test_adapter_restart_test_SOURCES  = test/adapter/fixture.hpp test/adapter/restart_test.cpp
+test_adapter_restart_test_SOURCES  = \
+	test/adapter/child.hpp test/adapter/fixture.hpp test/adapter/restart_test.cpp
+
+# Inside the library, for the memory of parts.
+check_PROGRAMS += test/adapter/stream_death_test
+test_adapter_stream_death_test_CPPFLAGS = $(AM_CPPFLAGS) $(ADAPTER_CPPFLAGS) $(UCX_CPPFLAGS)
+test_adapter_stream_death_test_LDADD    = src/adapter/libbe_adapter.la \
+	src/memory/libbe_memory.la -lpthread
+test_adapter_stream_death_test_SOURCES  = \
+	test/adapter/child.hpp test/adapter/fixture.hpp test/adapter/stream_death_test.cpp \
+	test/adapter/stream_fixture.hpp
 
 # Compiled as C; linked as C++, whose sanitizer runtime the library needs.
 check_PROGRAMS += test/adapter/c_api_test test/adapter/c_stream_test

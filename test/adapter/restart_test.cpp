@@ -9,6 +9,7 @@
 //
 // restart_test --serve ADDRESS FILE: that server. Writes the number of each request it runs
 // to FILE, its address to stdout, and drains on SIGTERM.
+#include "child.hpp"
 #include "fixture.hpp"
 
 #include <algorithm>
@@ -19,11 +20,7 @@
 #include <thread>
 
 #include <fcntl.h>
-#include <spawn.h>
-#include <sys/wait.h>
 #include <unistd.h>
-
-extern char **environ;
 
 namespace {
 
@@ -58,56 +55,16 @@ int serve(const std::string &address, const char *file)
     return server.drain(std::chrono::seconds(10)) ? 0 : 1;
 }
 
-struct ServerProcess {
-    ServerProcess(const std::string &address, const std::string &file)
+struct ServerProcess : Child {
+    ServerProcess(const std::string &address, const std::string &file) :
+        Child({"--serve", address, file}), listens_at(line())
     {
-        std::string serve_at = address;
-        std::string log      = file;
-        std::string program  = "/proc/self/exe";
-        std::string option   = "--serve";
-        char *arguments[] = {program.data(), option.data(), serve_at.data(), log.data(),
-                             nullptr};
-        int fds[2];
-        posix_spawn_file_actions_t actions;
-        if (pipe2(fds, O_CLOEXEC) != 0) {
-            throw std::runtime_error("pipe");
-        }
-        posix_spawn_file_actions_init(&actions);
-        posix_spawn_file_actions_adddup2(&actions, fds[1], STDOUT_FILENO);
-        if (posix_spawn(&pid, program.c_str(), &actions, nullptr, arguments, environ) !=
-            0) {
-            throw std::runtime_error("spawn");
-        }
-        posix_spawn_file_actions_destroy(&actions);
-        close(fds[1]);
-        char c = 0;
-        while ((read(fds[0], &c, 1) == 1) && (c != '\n')) {
-            listens_at += c;
-        }
-        close(fds[0]);
         if (listens_at.empty()) {
             throw std::runtime_error("the server did not start at " + address);
         }
     }
 
-    // True when it ended as it should.
-    bool end(int signal)
-    {
-        int status = 0;
-        kill(pid, signal);
-        waitpid(std::exchange(pid, 0), &status, 0);
-        return (signal == SIGKILL) || (WIFEXITED(status) && (WEXITSTATUS(status) == 0));
-    }
-
-    ~ServerProcess()
-    {
-        if (pid != 0) {
-            end(SIGKILL);
-        }
-    }
-
-    pid_t pid = 0;
-    std::string listens_at;
+    const std::string listens_at;
 };
 
 struct Load {
@@ -229,7 +186,7 @@ int die(unsigned deaths)
             return 1;
         }
         const auto before = std::chrono::steady_clock::now();
-        kill(server.pid, SIGKILL);
+        server.signal(SIGKILL);
         const Reply reply = call.get();
         times.push_back(
                 std::chrono::duration<double>(std::chrono::steady_clock::now() - before)
