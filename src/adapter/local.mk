@@ -113,4 +113,14 @@ src_adapter_libbyteexpress_la_DEPENDENCIES = \
 	src/adapter/libbyteexpress.map
 endif
 
-EXTRA_DIST += src/adapter/libbyteexpress.map
+# The reference of the interface as web pages: reference/html/index.html.
+doxygen:
+	@command -v doxygen >/dev/null || { \
+		echo "make doxygen: doxygen is missing (Debian package doxygen)" >&2; exit 1; }
+	$(AM_V_GEN)cd $(srcdir) && { cat docs/Doxyfile; echo 'PROJECT_NUMBER = $(PACKAGE_VERSION)'; \
+		echo 'OUTPUT_DIRECTORY = "$(abs_top_builddir)/reference"'; } | doxygen -
+	@echo "reference/html/index.html"
+
+.PHONY: doxygen
+
+EXTRA_DIST += docs/Doxyfile docs/doxygen.awk src/adapter/libbyteexpress.map

@@ -7,7 +7,7 @@ adapter_test_cppflags = $(AM_CPPFLAGS) $(ADAPTER_CPPFLAGS) $(UCX_CPPFLAGS) \
 	$(BOOST_TEST_CPPFLAGS)
 
 check_PROGRAMS += test/adapter/parts_test test/adapter/api_test test/adapter/restart_test
-TESTS          += test/adapter/parts_test test/adapter/api.sh test/adapter/symbols.sh
+TESTS          += test/adapter/parts_test test/adapter/api.sh test/adapter/reference.sh test/adapter/symbols.sh
 
 test_adapter_parts_test_CPPFLAGS = $(adapter_test_cppflags)
 test_adapter_parts_test_LDADD    = src/adapter/libbe_adapter.la \
@@ -85,4 +85,5 @@ examples_upload_LDADD    = $(ADAPTER_LIBS)
 examples_upload_SOURCES  = examples/upload.cpp
 endif
 
-EXTRA_DIST += test/adapter/again.sh test/adapter/api.sh test/adapter/examples.sh test/adapter/symbols.sh
+EXTRA_DIST += test/adapter/again.sh test/adapter/api.sh test/adapter/examples.sh \
+	test/adapter/reference.sh test/adapter/symbols.sh

@@ -38,6 +38,7 @@ struct RegionMapper {
     std::function<void(void *handle)> unmap; // must not throw
 };
 
+// What an allocator is made with.
 struct AllocatorOptions {
     static constexpr int any_node    = -1; // wherever the kernel puts it
     static constexpr int thread_node = -2; // that of the thread that needs the region
@@ -49,29 +50,32 @@ struct AllocatorOptions {
     std::size_t limit           = SIZE_MAX; // bytes mapped, at most
     std::size_t receive_reserve = 0; // bytes of the limit that only receive owners get
     std::size_t thread_cache    = std::size_t{4} << 20; // bytes that a thread keeps
-    int numa_node               = any_node;
-    bool huge_pages             = true;
+    int numa_node               = any_node; // a node, or one of the above
+    bool huge_pages             = true; // where the system has them
     bool grow_ahead             = true; // map the next region before it is needed
-    // Red zones, double free, use after free. Slow. What is found goes to `report`, or to
-    // standard error and abort().
-    bool debug                                             = false;
+    // Red zones, double free, use after free. Slow.
+    bool debug = false;
+    // Where what `debug` finds goes; empty: to standard error, and abort().
     std::function<void(const std::string &message)> report = {};
 };
 
+// Blocks of one size.
 struct ClassStats {
     std::size_t block_size    = 0; // bytes
-    std::uint64_t allocations = 0;
-    std::uint64_t frees       = 0;
+    std::uint64_t allocations = 0; // since the start
+    std::uint64_t frees       = 0; // since the start
     std::uint64_t requested   = 0; // bytes asked for, since the start
 };
 
+// Blocks of one owner.
 struct OwnerStats {
-    std::string name;
-    std::uint64_t allocations = 0;
-    std::uint64_t frees       = 0;
+    std::string name; // as given to add_owner()
+    std::uint64_t allocations = 0; // since the start
+    std::uint64_t frees       = 0; // since the start
     std::uint64_t live        = 0; // bytes, as rounded
 };
 
+// What an allocator has, and has done since it was made.
 struct AllocatorStats {
     std::size_t mapped      = 0; // bytes in regions
     std::size_t mapped_peak = 0; // bytes
@@ -83,6 +87,7 @@ struct AllocatorStats {
     std::vector<OwnerStats> owners; // by Owner
 };
 
+// Memory from regions that are mapped once. A std::pmr::memory_resource as well.
 class BE_API Allocator final : public std::pmr::memory_resource {
 public:
     static constexpr std::size_t default_alignment = 64; // bytes: a cache line
@@ -90,9 +95,10 @@ public:
     // Who a block is counted for. 0 is AllocatorOptions::owner.
     using Owner = std::uint8_t;
 
+    // What find() says.
     struct Region {
         void *handle = nullptr; // what RegionMapper::map() returned
-        bool found   = false;
+        bool found   = false; // it is of this allocator
     };
 
     // Throws std::invalid_argument that names the option.
@@ -123,6 +129,7 @@ public:
     // Unmaps what no block lies in, except `keep` bytes.
     void trim(std::size_t keep = 0) noexcept;
 
+    // All threads together; not of one moment while others allocate.
     AllocatorStats stats() const;
 
     // What of the wishes (huge pages, NUMA node) could not be had, and why; empty: all was.
@@ -141,17 +148,21 @@ private:
 template<typename T>
 class StlAllocator {
 public:
+    // What containers ask for.
     using value_type = T;
 
+    // `memory` outlives the containers.
     explicit StlAllocator(Allocator &memory) noexcept : m_memory(&memory)
     {
     }
 
+    // The same memory for another type.
     template<typename U>
     StlAllocator(const StlAllocator<U> &other) noexcept : m_memory(&other.memory())
     {
     }
 
+    // Room for `count` of T. Throws std::bad_alloc.
     T *allocate(std::size_t count)
     {
         if (count > SIZE_MAX / sizeof(T)) {
@@ -160,16 +171,19 @@ public:
         return static_cast<T *>(m_memory->allocate(count * sizeof(T), alignof(T)));
     }
 
+    // What allocate() gave for the same `count`.
     void deallocate(T *address, std::size_t count) noexcept
     {
         m_memory->deallocate(address, count * sizeof(T), alignof(T));
     }
 
+    // Where the memory comes from.
     Allocator &memory() const noexcept
     {
         return *m_memory;
     }
 
+    // What one has allocated the other may free.
     template<typename U>
     bool operator==(const StlAllocator<U> &other) const noexcept
     {

@@ -36,15 +36,19 @@ public:
     Body &operator=(Body &&) noexcept;
     ~Body();
 
-    /** @param bytes  Kept alive by `owner`, which may be anything. */
+    /** One piece, `bytes`, which `owner` keeps alive; that may be anything. */
     Body(std::shared_ptr<const void> owner, std::span<const std::byte> bytes);
 
     /** The slices of `chain`, kept alive by them, except for those that are borrowed. */
     explicit Body(const Chain &chain);
 
+    /** A copy of `bytes`, which the body owns. */
     static Body copy(std::span<const std::byte> bytes);
+    /** The same of a text. */
     static Body copy(std::string_view text);
+    /** Owns `bytes`; nothing is copied. */
     static Body take(std::vector<std::byte> &&bytes);
+    /** The same of a text. */
     static Body take(std::string &&text);
 
     /**
@@ -63,6 +67,7 @@ public:
         return m_size;
     }
 
+    /** No bytes. */
     bool empty() const noexcept
     {
         return m_size == 0;

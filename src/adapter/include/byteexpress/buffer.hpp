@@ -18,6 +18,7 @@
 
 namespace be {
 
+// A slice of memory, or of nothing.
 class BE_API Buffer {
 public:
     // Runs once, when the last slice of foreign memory goes; in the thread that drops it.
@@ -37,6 +38,7 @@ public:
     // Memory that stays for as long as any slice does. It is not written to.
     static Buffer borrow(const void *data, std::size_t length) noexcept;
 
+    // Shares the bytes.
     Buffer(const Buffer &other) noexcept :
         m_storage(other.m_storage), m_data(other.m_data), m_length(other.m_length)
     {
@@ -45,6 +47,7 @@ public:
         }
     }
 
+    // Leaves `other` empty.
     Buffer(Buffer &&other) noexcept :
         m_storage(std::exchange(other.m_storage, nullptr)),
         m_data(std::exchange(other.m_data, nullptr)),
@@ -52,6 +55,7 @@ public:
     {
     }
 
+    // Lets go of the old slice.
     Buffer &operator=(Buffer other) noexcept
     {
         swap(other);
@@ -66,6 +70,7 @@ public:
         }
     }
 
+    // Exchanges two slices; no byte moves.
     void swap(Buffer &other) noexcept
     {
         std::swap(m_storage, other.m_storage);
@@ -73,26 +78,31 @@ public:
         std::swap(m_length, other.m_length);
     }
 
+    // The first byte; null when empty.
     std::byte *data() const noexcept
     {
         return m_data;
     }
 
+    // Bytes.
     std::size_t size() const noexcept
     {
         return m_length;
     }
 
+    // No bytes.
     bool empty() const noexcept
     {
         return m_length == 0;
     }
 
+    // All of it. Written to only by who is unique(), or knows that nobody else reads.
     std::span<std::byte> bytes() const noexcept
     {
         return {m_data, m_length};
     }
 
+    // The bytes as text.
     std::string_view text() const noexcept
     {
         return {reinterpret_cast<const char *>(m_data), m_length};
@@ -113,6 +123,7 @@ public:
 
     // At most all of them.
     void drop_front(std::size_t count) noexcept;
+    // The same at the end.
     void drop_back(std::size_t count) noexcept;
 
     // What the first byte is followed by without a gap: `next` begins where this ends, in

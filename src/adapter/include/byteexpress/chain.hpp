@@ -18,11 +18,13 @@
 
 namespace be {
 
+// Any number of slices, in order, none of them empty.
 class BE_API Chain {
 public:
     Chain() = default; // empty
 
-    Chain(Buffer buffer) // NOLINT: a buffer is a chain of one
+    // A buffer is a chain of one.
+    Chain(Buffer buffer) // NOLINT: not explicit
     {
         append(std::move(buffer));
     }
@@ -32,11 +34,14 @@ public:
     Chain(Chain &&other) noexcept;
     Chain &operator=(Chain &&other) noexcept;
 
-    // All of these may throw std::bad_alloc, and then have changed nothing. Empty parts
-    // leave no slice.
+    // Behind what is there. An empty part leaves no slice. Throws std::bad_alloc, and has changed
+    // nothing then.
     void append(Buffer buffer);
+    // All slices of `chain`, in their order.
     void append(Chain chain);
+    // In front of what is there. Throws as append().
     void prepend(Buffer buffer);
+    // All slices of `chain`, in their order.
     void prepend(Chain chain);
 
     // Takes the first `length` bytes off and returns them. Throws std::out_of_range, as
@@ -49,8 +54,10 @@ public:
 
     // At most all of them.
     void drop_front(std::size_t count) noexcept;
+    // The same at the end.
     void drop_back(std::size_t count) noexcept;
 
+    // Drops all slices.
     void clear() noexcept;
 
     // Bytes.
@@ -59,6 +66,7 @@ public:
         return m_length;
     }
 
+    // No bytes.
     bool empty() const noexcept
     {
         return m_length == 0;

@@ -14,6 +14,7 @@
 
 namespace be {
 
+// Where a serialiser writes to.
 class BE_API ChainWriter {
 public:
     static constexpr std::size_t default_first = 4096; // bytes

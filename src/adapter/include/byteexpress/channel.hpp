@@ -22,6 +22,7 @@ class CallState;
 class ChannelState;
 } // namespace adapter
 
+/** Which calls go first. */
 enum class Priority : std::uint8_t {
     latency, //< ahead of bulk in the channel's queue and on the server
     bulk, //< keeps at most half of the channel's requests under way
@@ -30,6 +31,7 @@ enum class Priority : std::uint8_t {
 /** Waits for ever. */
 inline constexpr std::chrono::microseconds no_deadline = std::chrono::microseconds::max();
 
+/** How a call is made. */
 struct CallOptions {
     /** From now until the call ends at the latest, counted over all attempts. */
     std::chrono::microseconds timeout = std::chrono::seconds(10);
@@ -44,6 +46,7 @@ struct CallOptions {
     /** Attempts altogether, those included that found no server: at least 1. */
     unsigned max_attempts = 4;
 
+    /** Bulk goes behind what is urgent. */
     Priority priority = Priority::latency;
 
     /**
@@ -56,6 +59,7 @@ struct CallOptions {
 
 /** How a call ended. */
 struct BE_API Reply {
+    /** How the call ended. */
     Status status = Status::closed;
 
     /** The handler's own, with Status::handler_failed. */
@@ -73,6 +77,7 @@ struct BE_API Reply {
     /** Attempts that were made. */
     unsigned attempts = 0;
 
+    /** The call succeeded. */
     bool ok() const noexcept
     {
         return status == Status::ok;
@@ -93,6 +98,7 @@ public:
     Call &operator=(Call &&) noexcept;
     ~Call();
 
+    /** It has ended: get() does not wait. */
     bool ready() const noexcept;
 
     /** Waits, then gives the reply; once. May be used in a handler. */
@@ -140,6 +146,7 @@ struct StreamCall {
     Call call;
 };
 
+/** How a channel finds and uses its service. */
 struct ChannelOptions {
     /** Addresses of the service, as Server::address(), best first: at least one. */
     std::vector<std::string> addresses;
@@ -152,6 +159,7 @@ struct ChannelOptions {
      * up to max_backoff, each varied at random by half.
      */
     std::chrono::milliseconds min_backoff{5};
+    /** See min_backoff; at least that. */
     std::chrono::milliseconds max_backoff{1000};
 
     /** Calls under way to the server, at most; the server may allow less. At least 1. */
@@ -164,6 +172,7 @@ struct ChannelOptions {
     std::size_t max_response = std::size_t{1} << 30;
 };
 
+/** Totals of a channel since the start, and what it does now. */
 struct ChannelStats {
     std::uint64_t calls     = 0; //< ended
     std::uint64_t retries   = 0; //< further attempts
@@ -186,6 +195,7 @@ struct ChannelStats {
  */
 class BE_API Channel {
 public:
+    /** Gets the reply of a call. */
     using Callback = std::function<void(Reply)>;
 
     /** Does not connect. @throws Error naming the option. */
@@ -218,6 +228,7 @@ public:
     StreamCall open(const std::string &method, Body body, const CallOptions &options = {},
                     const StreamOptions &stream = {});
 
+    /** Not of one moment while calls are under way. */
     ChannelStats stats() const;
 
 private:

@@ -23,6 +23,7 @@ namespace be {
 // Threads: as Allocator. It outlives the builders that use it and what was taken from them.
 class FlatBufferMemory final : public flatbuffers::Allocator {
 public:
+    // `memory` outlives this.
     explicit FlatBufferMemory(be::Allocator &memory) : m_memory(&memory)
     {
     }
@@ -34,6 +35,7 @@ public:
                 m_memory->allocate(size, be::Allocator::default_alignment));
     }
 
+    // What allocate() gave for the same `size`.
     void deallocate(uint8_t *address, size_t size) override
     {
         m_memory->deallocate(address, size, be::Allocator::default_alignment);

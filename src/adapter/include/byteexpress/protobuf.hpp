@@ -20,13 +20,16 @@
 
 namespace be {
 
+// Threads: one at a time. The writer outlives it.
 class ProtobufOutput final : public google::protobuf::io::ZeroCopyOutputStream {
 public:
+    // Goes on where `writer` is.
     explicit ProtobufOutput(ChainWriter &writer) :
         m_writer(&writer), m_before(writer.size())
     {
     }
 
+    // The next stretch to write to, or false: no memory.
     bool Next(void **data, int *size) override
     {
         try {
@@ -41,11 +44,13 @@ public:
         }
     }
 
+    // The last `count` bytes of the last stretch were not written.
     void BackUp(int count) override
     {
         m_writer->back_up(static_cast<size_t>(count));
     }
 
+    // Bytes written through this.
     int64_t ByteCount() const override
     {
         return static_cast<int64_t>(m_writer->size() - m_before);

@@ -18,6 +18,7 @@
 
 namespace be::ps {
 
+/** Names a value. */
 using Key = std::uint64_t;
 
 /** What a push does to a value. The numbers are part of the protocol. */
@@ -28,6 +29,7 @@ enum class Rule : std::uint32_t {
     user   = 3, //< ServerOptions::update
 };
 
+/** What one server of parameters is made with. */
 struct ServerOptions {
     /**
      * For Rule::user; runs with the value's part of the table locked. `value` is a copy, of
@@ -49,6 +51,7 @@ struct ServerOptions {
  */
 class BE_API Server {
 public:
+    /** @throws Error when `server` was started, or has these methods. */
     explicit Server(be::Server &server, const ServerOptions &options = {});
     ~Server();
     Server(const Server &)            = delete;
@@ -87,6 +90,7 @@ private:
     std::shared_ptr<Impl> m_impl;
 };
 
+/** Where a worker finds the parameters. */
 struct WorkerOptions {
     /**
      * The servers, each with the addresses that it can be reached at. The same list, in
@@ -100,7 +104,7 @@ struct WorkerOptions {
 
 /** A value that was pulled. */
 struct Value {
-    bool found            = false;
+    bool found            = false; //< the key has a value
     std::uint64_t version = 0; //< pushes that have changed it
     std::span<const std::byte> bytes; //< valid as long as the Pulled lives
 
@@ -112,25 +116,29 @@ struct Value {
     }
 };
 
+/** What a pull gives. */
 struct Pulled {
     Status status = Status::ok; //< not ok: of the first server that failed
-    std::string text;
+    std::string text; //< why it is not ok, for people
     std::vector<Value> values; //< in the order of the keys; empty unless ok
     std::vector<Body> bodies; //< what the values lie in
 
+    /** It succeeded on every server. */
     bool ok() const noexcept
     {
         return status == Status::ok;
     }
 };
 
+/** What a push gives. */
 struct Pushed {
     Status status = Status::ok; //< not ok: of the first server that failed
-    std::string text;
+    std::string text; //< why it is not ok, for people
 
     /** Keys that were left as they are, because sum or sgd found another length. */
     std::uint64_t mismatched = 0;
 
+    /** It succeeded on every server. */
     bool ok() const noexcept
     {
         return status == Status::ok;
@@ -156,10 +164,12 @@ public:
     Worker(const Worker &)            = delete;
     Worker &operator=(const Worker &) = delete;
 
-    /** @param options  idempotent and response are ignored. */
+    /** The values of `keys`. Of `options`, idempotent and response are ignored. */
     Pulled pull(std::span<const Key> keys, const CallOptions &options = {});
 
     /**
+     * @param rule     What becomes of the values there.
+     * @param keys     Which values.
      * @param values   One for each key; sent from where they are.
      * @param rate     For Rule::sgd and Rule::user.
      * @param options  idempotent and response are ignored.

@@ -21,9 +21,13 @@
 extern "C" {
 #endif
 
+/* Threads, and UCX below them: be::Runtime. */
 typedef struct be_runtime be_runtime_t;
+/* Serves methods by name: be::Server. */
 typedef struct be_server be_server_t;
+/* A service, as its callers see it: be::Channel. */
 typedef struct be_channel be_channel_t;
+/* Answers one call: be::Responder. */
 typedef struct be_responder be_responder_t;
 
 /* How a call ended: be::Status. */
@@ -43,18 +47,21 @@ typedef enum be_status {
     BE_PROTOCOL_ERROR    = 12
 } be_status_t;
 
+/* The name of a status, as "ok"; never NULL, never freed. */
 BE_API const char *be_status_string(be_status_t status);
 
+/* What a thread of a runtime does while nothing happens. */
 typedef enum be_progress {
-    BE_POLLING      = 0,
-    BE_EVENT_DRIVEN = 1,
-    BE_ADAPTIVE     = 2
+    BE_POLLING      = 0, /* polls for ever: a core busy for each thread */
+    BE_EVENT_DRIVEN = 1, /* sleeps at once */
+    BE_ADAPTIVE     = 2 /* polls for spin_us, then sleeps */
 } be_progress_t;
 
+/* What a runtime is made with. */
 typedef struct be_runtime_params {
     size_t struct_size; /* sizeof(be_runtime_params_t) */
     unsigned threads; /* 1 to 256 */
-    be_progress_t progress;
+    be_progress_t progress; /* while nothing happens */
     unsigned spin_us; /* BE_ADAPTIVE: how long to poll before sleeping */
     int pin; /* not 0: bind each thread to a core */
     const char *token; /* shared secret, 16 to 1024 bytes; NULL: the variable BE_TOKEN */
@@ -66,6 +73,7 @@ BE_API void be_runtime_params_init(be_runtime_params_t *params);
 /* `params` NULL: defaults. */
 BE_API int be_runtime_create(const be_runtime_params_t *params, be_runtime_t **runtime,
                              char *why, size_t why_size);
+/* Not on one of its own threads. NULL is harmless. */
 BE_API void be_runtime_destroy(be_runtime_t *runtime);
 
 /* `address`: numeric, as "10.0.0.1:7000"; NULL: 127.0.0.1 and any port. */
@@ -82,6 +90,7 @@ typedef void (*be_handler_t)(void *arg, const void *request, size_t length,
 /* Before be_server_start(). */
 BE_API int be_server_add(be_server_t *server, const char *name, be_handler_t handler,
                          void *arg, char *why, size_t why_size);
+/* Listens. */
 BE_API int be_server_start(be_server_t *server, char *why, size_t why_size);
 
 /* With the port that was chosen; valid as long as the server. */
@@ -89,6 +98,7 @@ BE_API const char *be_server_address(be_server_t *server);
 
 /* Not 0: every request was answered within the limit. */
 BE_API int be_server_drain(be_server_t *server, unsigned limit_ms);
+/* Drains for at most a second. NULL is harmless. */
 BE_API void be_server_destroy(be_server_t *server);
 
 /* Copies the bytes; the responder is gone afterwards. */
@@ -97,33 +107,37 @@ be_responder_reply(be_responder_t *responder, const void *data, size_t length);
 /* `code` is the service's own; `text` may be NULL. */
 BE_API void be_responder_fail(be_responder_t *responder, uint32_t code, const char *text);
 
+/* The service is at `count` addresses, best first: at least one. Copies them; does not connect. */
 BE_API int be_channel_create(be_runtime_t *runtime, const char *const *addresses,
                              size_t count, be_channel_t **channel, char *why,
                              size_t why_size);
+/* Ends calls under way with BE_CLOSED. NULL is harmless. */
 BE_API void be_channel_destroy(be_channel_t *channel);
 
+/* How a call is made. */
 typedef struct be_call_params {
     size_t struct_size; /* sizeof(be_call_params_t) */
     uint64_t timeout_us; /* 0: no time at all; UINT64_MAX: for ever */
-    unsigned max_attempts;
+    unsigned max_attempts; /* altogether; at least 1 */
     int idempotent; /* not 0: may be run twice */
     int bulk; /* not 0: be::Priority::bulk */
     void *response; /* where the response goes, or NULL */
-    size_t response_size;
+    size_t response_size; /* bytes there, at most */
 } be_call_params_t;
 
 /* Sets the defaults. */
 BE_API void be_call_params_init(be_call_params_t *params);
 
+/* How a call ended. */
 typedef struct be_reply {
-    be_status_t status;
-    uint32_t code;
+    be_status_t status; /* BE_OK: it was run once, and this is its answer */
+    uint32_t code; /* the handler's own, with BE_HANDLER_FAILED */
     const char *text; /* why it is not BE_OK; never NULL */
     const void *data; /* the response; be_call_params_t.response if that was given */
-    size_t length;
-    uint64_t incarnation;
-    unsigned attempts;
-    void *internal;
+    size_t length; /* bytes of the response */
+    uint64_t incarnation; /* of the server that answered or was asked last; 0: none */
+    unsigned attempts; /* that were made */
+    void *internal; /* for be_reply_release() */
 } be_reply_t;
 
 /*

@@ -18,10 +18,12 @@ enum class Progress {
     adaptive, //< polls for RuntimeOptions::spin, then sleeps
 };
 
+/** What a runtime is made with. */
 struct RuntimeOptions {
     /** Threads, each with a UCP worker of its own: 1 to 256. */
     unsigned threads = 1;
 
+    /** What its threads do while nothing happens. */
     Progress progress = Progress::adaptive;
 
     /** How long to poll before sleeping (adaptive); at most a second. */
@@ -76,7 +78,9 @@ public:
     Runtime(const Runtime &)            = delete;
     Runtime &operator=(const Runtime &) = delete;
 
+    /** What it was made with. */
     const RuntimeOptions &options() const noexcept;
+    /** Not of one moment while messages come and go. */
     RuntimeStats stats() const noexcept;
 
     /** What could not be done as asked (binding of threads), one sentence each. */

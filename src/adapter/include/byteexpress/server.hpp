@@ -23,6 +23,7 @@ class RequestState;
 /** A call as its handler sees it. Copies refer to the same call. */
 class BE_API Request {
 public:
+    /** The name that was called. */
     const std::string &method() const noexcept;
 
     /** What the caller sent; one piece. */
@@ -77,6 +78,7 @@ private:
     std::shared_ptr<adapter::RequestState> m_state;
 };
 
+/** Where a server listens, and its limits. */
 struct ServerOptions {
     /** Numeric IPv4 or IPv6 address and port, "10.0.0.1:7000", "[::1]:0"; port 0: any. */
     std::string address = "127.0.0.1:0";
@@ -100,6 +102,7 @@ struct ServerOptions {
     std::chrono::milliseconds handshake_timeout{2000};
 };
 
+/** Totals of a server since the start, and what it does now. */
 struct ServerStats {
     std::uint64_t requests    = 0; //< handlers run
     std::uint64_t overloaded  = 0; //< refused because of max_requests
@@ -123,13 +126,19 @@ struct ServerStats {
  */
 class BE_API Server {
 public:
-    using Handler      = std::function<Body(const Request &)>;
+    /** Returns the answer. */
+    using Handler = std::function<Body(const Request &)>;
+    /** Answers through the responder, now or later, from any thread. */
     using AsyncHandler = std::function<void(Request, Responder)>;
-    using TaskHandler  = std::function<Task<Body>(Request)>;
+    /** A coroutine that gives the answer. */
+    using TaskHandler = std::function<Task<Body>(Request)>;
 
-    using StreamHandler      = std::function<Body(const Request &, Stream &)>;
+    /** Returns the answer, which ends the stream; may wait in the stream. */
+    using StreamHandler = std::function<Body(const Request &, Stream &)>;
+    /** Answers through the responder; keeps the stream as long as it likes. */
     using AsyncStreamHandler = std::function<void(Request, Stream, Responder)>;
-    using TaskStreamHandler  = std::function<Task<Body>(Request, Stream)>;
+    /** A coroutine that gives the answer, which ends the stream. */
+    using TaskStreamHandler = std::function<Task<Body>(Request, Stream)>;
 
     /** Does not listen yet. @throws Error naming the option. */
     explicit Server(Runtime &runtime, const ServerOptions &options = {});
@@ -140,12 +149,15 @@ public:
     Server &operator=(const Server &) = delete;
 
     /**
-     * @param name  1 to 255 bytes, not in use yet.
+     * @param name     1 to 255 bytes, not in use yet.
+     * @param handler  Runs for each call of it.
      *
      * @throws Error for a bad or used name, or after start().
      */
     void add(const std::string &name, Handler handler);
+    /** add() for a handler that answers later. @throws as add(). */
     void add_async(const std::string &name, AsyncHandler handler);
+    /** add() for a coroutine. @throws as add(). */
     void add_task(const std::string &name, TaskHandler handler);
 
     /**
@@ -154,6 +166,8 @@ public:
      *
      * A handler that waits in a stream keeps its thread from other handlers; a task does not.
      *
+     * @param name     As of add().
+     * @param handler  Runs for each stream of it.
      * @param options  Of its streams. A client that opens as many as
      *                 ServerOptions::max_requests_per_connection can make the server keep
      *                 that many times 2 * parts * max_part bytes.
@@ -162,8 +176,10 @@ public:
      */
     void add_stream(const std::string &name, StreamHandler handler,
                     const StreamOptions &options = {});
+    /** add_stream() for a handler that answers later. @throws as add_stream(). */
     void add_stream_async(const std::string &name, AsyncStreamHandler handler,
                           const StreamOptions &options = {});
+    /** add_stream() for a coroutine. @throws as add_stream(). */
     void add_stream_task(const std::string &name, TaskStreamHandler handler,
                          const StreamOptions &options = {});
 
@@ -185,6 +201,7 @@ public:
      */
     bool drain(std::chrono::milliseconds limit);
 
+    /** Not of one moment while requests come and go. */
     ServerStats stats() const noexcept;
 
 private:

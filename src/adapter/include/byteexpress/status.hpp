@@ -41,9 +41,11 @@ BE_API const char *to_string(Status status) noexcept;
 /** Thrown where a program cannot go on: setting up, and Reply::value(). */
 class BE_API Error : public std::runtime_error {
 public:
+    /** `text` becomes what(). */
     Error(Status status, const std::string &text);
     ~Error() override;
 
+    /** What kind of error it is. */
     Status status() const noexcept
     {
         return m_status;

@@ -22,6 +22,7 @@ typedef struct be_stream be_stream_t;
 /* The call that a stream belongs to, as its caller sees it. */
 typedef struct be_call be_call_t;
 
+/* What one side of a stream keeps in memory at most, in each direction: parts * max_part. */
 typedef struct be_stream_params {
     size_t struct_size; /* sizeof(be_stream_params_t) */
     unsigned parts; /* 1 to 64: that may be under way in each direction */
@@ -67,8 +68,8 @@ typedef struct be_part {
     be_status_t status; /* BE_OK: a part, or the end of them; else as be_stream_read() */
     int last; /* not 0: the other side has written everything; there are no bytes */
     const void *data; /* all of one write, in one piece */
-    size_t length;
-    void *internal;
+    size_t length; /* bytes */
+    void *internal; /* for be_part_release() */
 } be_part_t;
 
 /*
@@ -115,13 +116,13 @@ BE_API be_status_t be_stream_try_write(be_stream_t *stream, const void *data,
 typedef void (*be_release_t)(void *arg);
 
 /*
- * be_stream_write() and be_stream_try_write() without a copy: the part goes out from where it is,
- * and stays valid and unchanged until `release` is called. That is called once when they return
- * BE_OK, and never otherwise: the memory is the caller's then. `release` NULL: for memory that
- * never ends.
+ * be_stream_write() without a copy: the part goes out from where it is, and stays valid and
+ * unchanged until `release` is called. That is called once when this returns BE_OK, and never
+ * otherwise: the memory is the caller's then. `release` NULL: for memory that never ends.
  */
 BE_API be_status_t be_stream_write_owned(be_stream_t *stream, const void *data,
                                          size_t length, be_release_t release, void *arg);
+/* be_stream_write_owned() without waiting: BE_WOULD_BLOCK when there is no room. */
 BE_API be_status_t be_stream_try_write_owned(be_stream_t *stream, const void *data,
                                              size_t length, be_release_t release,
                                              void *arg);

@@ -65,12 +65,14 @@ public:
     StreamWait(StreamWait &&) noexcept;
     ~StreamWait();
 
+    /** It has ended. */
     bool await_ready() const noexcept;
 
     /** Goes on on the thread that completes it. */
     bool await_suspend(std::coroutine_handle<> handle) const;
 
 protected:
+    /** What it gives, once it has ended. */
     Part take();
 
 private:
@@ -81,6 +83,7 @@ private:
 class BE_API StreamRead : public StreamWait {
 public:
     using StreamWait::StreamWait;
+    /** The part. */
     Part await_resume()
     {
         return take();
@@ -91,6 +94,7 @@ public:
 class BE_API StreamWrite : public StreamWait {
 public:
     using StreamWait::StreamWait;
+    /** How the write ended. */
     Status await_resume()
     {
         return take().status;

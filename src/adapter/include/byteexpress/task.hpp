@@ -21,6 +21,7 @@ namespace be {
 template<class T>
 class Task {
 public:
+    /** Gets the value, or what the coroutine has thrown. */
     using Callback = std::function<void(std::optional<T> value, std::exception_ptr error)>;
 
     class promise_type;
@@ -62,6 +63,7 @@ private:
     std::shared_ptr<Shared> m_shared;
 };
 
+/** What the compiler makes a coroutine with. @cond */
 template<class T>
 class Task<T>::promise_type {
 public:
@@ -110,5 +112,6 @@ public:
 private:
     std::shared_ptr<Shared> m_shared = std::make_shared<Shared>();
 };
+/** @endcond */
 
 } // namespace be
