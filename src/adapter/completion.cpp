@@ -57,9 +57,9 @@ void Completion::spin(Worker &worker, Clock::time_point until,
     if (runtime.progress != Progress::polling) {
         until = std::min(until, Clock::now() + runtime.spin);
     }
-    for (unsigned round = 1; !ready() && !worker.stopped(); round++) {
+    while (!ready() && !worker.stopped()) {
         helper.progress();
-        if ((round % Worker::rounds_between_clocks == 0) && (Clock::now() >= until)) {
+        if (Clock::now() >= until) {
             break;
         }
     }

@@ -128,11 +128,8 @@ unsigned Worker::round()
     unsigned count = ucp_worker_progress(m_worker);
 
     count += m_posted.run();
-    if (++m_rounds >= rounds_between_clocks) {
-        m_rounds = 0;
-        if (!timers.empty()) {
-            count += timers.advance(Clock::now());
-        }
+    if (!timers.empty()) {
+        count += timers.advance(Clock::now());
     }
     return count + bury();
 }
@@ -141,9 +138,6 @@ unsigned Worker::round()
 bool Worker::drive()
 {
     lock();
-    if (std::exchange(m_rested, false)) {
-        m_rounds = rounds_between_clocks;
-    }
     unsigned count = round();
     for (size_t i = 0; (i < requests_a_turn) && !m_arrived.empty(); i++) {
         m_batch.push_back(std::move(m_arrived.front()));
@@ -268,8 +262,7 @@ void Worker::idle(Clock::time_point &since, unsigned &rounds)
     if (++rounds % rounds_between_yields == 0) {
         sched_yield();
     }
-    if ((m_options.progress == Progress::polling) ||
-        (rounds % rounds_between_clocks != 0)) {
+    if (m_options.progress == Progress::polling) {
         return;
     }
     const Clock::time_point now = Clock::now();

@@ -51,9 +51,6 @@ public:
     // How long the thread stays away after somebody has made progress for it.
     static constexpr std::chrono::milliseconds lease{1};
 
-    // To read the clock takes as long as a third of a round without anything.
-    static constexpr unsigned rounds_between_clocks = 8;
-
     Worker(std::shared_ptr<Context> context, const RuntimeOptions &options,
            std::shared_ptr<exchange::Loop> loop, exchange::Secret secret);
     ~Worker();
@@ -280,7 +277,6 @@ private:
     std::vector<std::shared_ptr<Endpoint>> m_flushed;
     unsigned m_closing     = 0; // UCP endpoints whose close has not ended
     Completion *m_finished = nullptr; // last first
-    unsigned m_rounds      = 0; // since the timers were looked at
     std::deque<std::shared_ptr<RequestState>> m_arrived;
     std::deque<std::shared_ptr<RequestState>> m_arrived_bulk;
 
@@ -291,9 +287,7 @@ private:
     std::atomic<int> m_serving  = 0;
     std::atomic<bool> m_stop    = false;
     std::thread m_thread;
-    // the thread's
-    std::vector<std::shared_ptr<RequestState>> m_batch;
-    bool m_rested = false; // timers may be due
+    std::vector<std::shared_ptr<RequestState>> m_batch; // the thread's
 };
 
 } // namespace be::adapter

@@ -69,7 +69,6 @@ void Worker::rest(Rest kind, int timeout_ms) noexcept
         [[maybe_unused]] const ssize_t n = read(m_wake_fd, &count, sizeof(count));
     }
     m_rest.store(Rest::awake, std::memory_order_seq_cst);
-    m_rested = true;
 }
 
 void Worker::sleep()
