@@ -143,6 +143,11 @@ be_status_t be_fabric_arm(be_fabric_t *fabric)
     return member_of(fabric).arm();
 }
 
+void be_fabric_signal(be_fabric_t *fabric)
+{
+    member_of(fabric).signal();
+}
+
 void be_rx_release(be_fabric_t *fabric, void *data)
 {
     member_of(fabric).release_payload(data);

@@ -226,6 +226,8 @@ unsigned be_fabric_progress(be_fabric_t *fabric);
 int be_fabric_event_fd(const be_fabric_t *fabric);
 /* BE_OK: the next event makes the descriptor readable. BE_ERR_BUSY: progress first. */
 be_status_t be_fabric_arm(be_fabric_t *fabric);
+/* Makes the descriptor readable, whatever there is to do, until the next be_fabric_arm(). The worker's thread. */
+void be_fabric_signal(be_fabric_t *fabric);
 /* Gives back a payload kept by the am callback (`data` as it was given). Any thread that holds the worker. */
 void be_rx_release(be_fabric_t *fabric, void *data);
 /* Everything posted so far, to every peer, is complete: BE_OK, or BE_INPROGRESS and comp later. */

@@ -56,6 +56,8 @@ public:
     unsigned progress();
     int event_fd() const noexcept;
     be_status_t arm();
+    // The descriptor is readable until the next arm().
+    void signal();
     void release_payload(void *payload) noexcept;
 
     // ---- With the fabric's lock: what arrives

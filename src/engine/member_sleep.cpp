@@ -124,6 +124,12 @@ be_status_t Member::arm()
     return BE_OK;
 }
 
+void Member::signal()
+{
+    const std::lock_guard lock(m_fabric->lock());
+    ring();
+}
+
 // Others poll too, so what a send was refused for may have come free since. Then the next progress() counts that as
 // an event, although it finds nothing.
 bool Member::worth_a_try() noexcept

@@ -82,16 +82,23 @@ ucs_status_t uct_be_iface_event_fd_get(uct_iface_h tl_iface, int *fd_p)
     return UCS_OK;
 }
 
+/* Never busy. What is there to do makes the descriptor readable at once: while UCP has no endpoint on an interface, it
+ * does not look at that again by itself after UCS_ERR_BUSY, and has told its user meanwhile that there is nothing to
+ * do. He sleeps, for ever. */
 ucs_status_t uct_be_iface_event_arm(uct_iface_h tl_iface, unsigned events)
 {
     uct_be_iface_t *iface = ucs_derived_of(tl_iface, uct_be_iface_t);
+    ucs_status_t status   = UCS_ERR_BUSY;
 
-    if (!ucs_list_is_empty(&iface->failed_eps) || uct_be_iface_pending_ready(iface)) {
-        return UCS_ERR_BUSY;
+    if (ucs_list_is_empty(&iface->failed_eps) && !uct_be_iface_pending_ready(iface)) {
+        if (iface->stats != NULL) {
+            be_stats_rest(iface->stats);
+        }
+        status = uct_be_status(be_fabric_arm(iface->fabric));
     }
-
-    if (iface->stats != NULL) {
-        be_stats_rest(iface->stats);
+    if (status == UCS_ERR_BUSY) {
+        be_fabric_signal(iface->fabric);
+        status = UCS_OK;
     }
-    return uct_be_status(be_fabric_arm(iface->fabric));
+    return status;
 }

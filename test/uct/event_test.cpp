@@ -108,7 +108,8 @@ BOOST_AUTO_TEST_CASE(a_message_makes_the_descriptor_readable)
     }
 }
 
-BOOST_AUTO_TEST_CASE(arming_is_refused_while_a_message_waits)
+// While UCP has no endpoint on an interface it leaves it alone after UCS_ERR_BUSY, and its user sleeps.
+BOOST_AUTO_TEST_CASE(a_message_that_waits_is_no_reason_to_refuse)
 {
     Interface sender, receiver;
     if (!is_be()) {
@@ -131,8 +132,8 @@ BOOST_AUTO_TEST_CASE(arming_is_refused_while_a_message_waits)
         if (received < i) {
             const int fd              = event_fd(receiver);
             const ucs_status_t status = uct_iface_event_arm(receiver.handle(), any);
-            BOOST_REQUIRE((status == UCS_ERR_BUSY) ||
-                          ((status == UCS_OK) && readable(fd, 0)));
+            BOOST_REQUIRE_EQUAL(status, UCS_OK);
+            BOOST_REQUIRE(readable(fd, 0));
         }
         BOOST_REQUIRE(progress_until({&receiver}, [&] { return received == i; }));
     }
