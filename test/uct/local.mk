@@ -20,6 +20,7 @@ check_PROGRAMS += \
 	test/uct/locked_test \
 	test/uct/memory_test \
 	test/uct/mux_test \
+	test/uct/slow_test \
 	test/uct/uct_peer \
 	test/uct/zero_copy
 TESTS += \
@@ -31,6 +32,7 @@ TESTS += \
 	test/uct/memory_test \
 	test/uct/mux_test \
 	test/uct/options.sh \
+	test/uct/slow_test \
 	test/uct/symbols.sh \
 	test/uct/transfer_test \
 	test/uct/zero_copy.sh
@@ -80,9 +82,22 @@ test_uct_mux_test_CPPFLAGS = $(uct_test_cppflags)
 test_uct_mux_test_LDADD    = $(uct_test_ldadd)
 test_uct_mux_test_SOURCES  = \
 	$(uct_test_harness) \
+	test/uct/metrics.cpp \
+	test/uct/metrics.hpp \
 	test/uct/mux_test.cpp \
 	test/uct/peer.hpp \
 	test/uct/peer_process.cpp
+
+# With the processes of the system tests.
+test_uct_slow_test_CPPFLAGS = $(uct_test_cppflags) -I$(top_srcdir)/test
+test_uct_slow_test_LDADD    = test/lib/libbe_systest.la $(uct_test_ldadd) $(UCP_LIBS)
+test_uct_slow_test_SOURCES  = \
+	test/uct/harness.cpp \
+	test/uct/harness.hpp \
+	test/uct/metrics.cpp \
+	test/uct/metrics.hpp \
+	test/uct/operations.cpp \
+	test/uct/slow_test.cpp
 
 test_uct_uct_peer_CPPFLAGS = $(AM_CPPFLAGS) $(UCX_CPPFLAGS)
 test_uct_uct_peer_LDADD    = $(UCX_LDFLAGS) $(UCT_LIBS) -ldl

@@ -4,14 +4,10 @@
 // file system, memory by the allocator.
 
 #include "harness.hpp"
+#include "metrics.hpp"
 #include "peer.hpp"
 
 #include <boost/test/unit_test.hpp>
-
-extern "C" {
-#include <ucs/datastruct/string_buffer.h>
-#include <ucs/vfs/base/vfs_obj.h>
-}
 
 #include <malloc.h>
 
@@ -24,39 +20,6 @@ namespace {
 
 constexpr unsigned num_peers   = 4;
 constexpr unsigned num_workers = 8;
-
-std::vector<std::string> list(const std::string &path)
-{
-    std::vector<std::string> names;
-    ucs_vfs_path_list_dir(
-            path.c_str(),
-            [](const char *name, void *arg) {
-                static_cast<std::vector<std::string> *>(arg)->emplace_back(name);
-            },
-            &names);
-    return names;
-}
-
-// A metric of each interface.
-std::vector<uint64_t> metric(const std::string &name)
-{
-    std::vector<uint64_t> values;
-    for (const std::string &worker : list("/uct/worker")) {
-        const std::string folder = "/uct/worker/" + worker + "/iface";
-        for (const std::string &iface : list(folder)) {
-            (void)list(folder + "/" + iface); // UCX updates a folder when it is looked at
-            ucs_string_buffer_t buffer;
-            ucs_string_buffer_init(&buffer);
-            BOOST_REQUIRE_EQUAL(
-                    ucs_vfs_path_read_file((folder + "/" + iface + "/" + name).c_str(),
-                                           &buffer),
-                    UCS_OK);
-            values.push_back(std::stoull(ucs_string_buffer_cstr(&buffer)));
-            ucs_string_buffer_cleanup(&buffer);
-        }
-    }
-    return values;
-}
 
 struct World {
     explicit World(const std::string &scope, unsigned workers = num_workers) :
