@@ -36,3 +36,20 @@ test_bench_memory_bench_LDADD    = src/engine/libbe_engine.la $(BENCHMARK_LIBS)
 test/bench/memory.sh: test/bench/memory_bench
 endif
 EXTRA_DIST += test/bench/idle_peers.sh test/bench/memory.sh
+
+if HAVE_UCX
+EXTRA_PROGRAMS += test/bench/be_mux
+BENCHES        += test/bench/mux.sh
+CLEANFILES     += test/bench/be_mux
+test_bench_be_mux_CPPFLAGS = $(systest_cppflags) $(FMT_CFLAGS)
+test_bench_be_mux_LDADD    = $(systest_libs) $(FMT_LIBS)
+test_bench_be_mux_SOURCES  = \
+	test/bench/be_mux.cpp \
+	test/bench/mux_board.cpp \
+	test/bench/mux_board.hpp \
+	test/bench/mux_peer.cpp \
+	test/bench/mux_worker.cpp \
+	test/bench/mux_worker.hpp
+test/bench/mux.sh: test/bench/be_mux
+endif
+EXTRA_DIST += test/bench/mux.sh
