@@ -9,7 +9,8 @@
 # default: 5 rounds, 0.5 s for each phase, both, both, 1 s
 #
 # fast: the software device as it is. It has no line that could be busy: bulk takes processor time, and whoever
-# waits waits for a processor; rc_verbs on the same device, whose workers share nothing, shows how long.
+# waits waits for a processor; rc_verbs on the same device, whose workers share nothing, shows how long. The device
+# copies in the thread that posts, which holds the lock of what workers share: of several threads one copies at a time.
 # line: ports of 1 Gb/s, 200 us from port to switch, byte credit. That is a network of 100 Gb/s in slow motion:
 # packets, buffers and windows in flight are the same, but hardly any processor time is.
 # shellcheck source=test/lib/harness.sh
