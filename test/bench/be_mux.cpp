@@ -124,9 +124,11 @@ private:
             }
         });
         tell_latency("beside");
-        fmt::print("streamed_beside {:.2f}\n", static_cast<double>(m_bytes) / beside / 1e6);
+        fmt::print("streamed_beside {:.2f}\n",
+                   static_cast<double>(m_bytes) / beside / 1e6);
         if (slow) {
-            fmt::print("kept {}\ncopied {}\n", m_board.kept.load(), m_board.copied.load());
+            fmt::print("kept {}\ncopied {}\n", m_board.kept.load(),
+                       m_board.copied.load());
         }
     }
 
@@ -136,8 +138,8 @@ private:
     {
         const auto start = Clock::now();
         m_end            = start + std::chrono::duration_cast<Clock::duration>(
-                             std::chrono::duration<double>(m_arguments.seconds));
-        m_over           = over;
+                                std::chrono::duration<double>(m_arguments.seconds));
+        m_over = over;
         if (m_arguments.threads) {
             std::vector<std::thread> threads;
             for (Worker &worker : m_workers) {
@@ -238,8 +240,7 @@ private:
         }
         command.join();
         if (status != 0) {
-            throw std::runtime_error(
-                    fmt::format("'{}' has failed", m_arguments.command));
+            throw std::runtime_error(fmt::format("'{}' has failed", m_arguments.command));
         }
     }
 
@@ -321,11 +322,13 @@ int main(int argc, char **argv)
     }
     const mux::Arguments arguments{argv[1], argv[2] == std::string("threads"),
                                    std::strtoul(argv[3], nullptr, 0),
-                                   std::strtod(argv[4], nullptr), argc > 5 ? argv[5] : ""};
+                                   std::strtod(argv[4], nullptr),
+                                   argc > 5 ? argv[5] : ""};
     if (arguments.size < 16 || arguments.size % sizeof(std::uint64_t) != 0 ||
         arguments.seconds <= 0) {
-        fmt::print(stderr, "be_mux: {} bytes for {} seconds, expected a multiple of 8 from "
-                           "16 on, and more than 0\n",
+        fmt::print(stderr,
+                   "be_mux: {} bytes for {} seconds, expected a multiple of 8 from "
+                   "16 on, and more than 0\n",
                    argv[3], argv[4]);
         return 2;
     }

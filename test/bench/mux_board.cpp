@@ -138,15 +138,15 @@ void on_message(ucp_worker_h worker, AmId id, ucp_am_recv_callback_t handler, vo
     ucp_am_handler_param_t param{};
     param.field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_CB |
                        UCP_AM_HANDLER_PARAM_FIELD_ARG;
-    param.id         = id;
-    param.cb         = handler;
-    param.arg        = arg;
+    param.id  = id;
+    param.cb  = handler;
+    param.arg = arg;
     check(ucp_worker_set_am_recv_handler(worker, &param),
           "ucp_worker_set_am_recv_handler");
 }
 
-ucs_status_ptr_t send(ucp_ep_h ep, AmId id, const Header &header, const void *data,
-                      std::size_t length)
+ucs_status_ptr_t
+send(ucp_ep_h ep, AmId id, const Header &header, const void *data, std::size_t length)
 {
     ucp_request_param_t param{};
     param.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;

@@ -16,10 +16,10 @@
 
 namespace mux {
 
-inline constexpr unsigned num_workers = 8;
-inline constexpr unsigned num_peers   = 4;
-inline constexpr unsigned slow_peer   = 3; // the one that stops
-inline constexpr unsigned num_slots   = 4; // operations of a worker under way to a peer
+inline constexpr unsigned num_workers  = 8;
+inline constexpr unsigned num_peers    = 4;
+inline constexpr unsigned slow_peer    = 3; // the one that stops
+inline constexpr unsigned num_slots    = 4; // operations of a worker under way to a peer
 inline constexpr std::size_t ping_size = 64; // bytes
 
 enum AmId : unsigned {
@@ -39,8 +39,8 @@ struct Header {
 
 // Of am_last.
 struct Last {
-    std::uint64_t messages                            = 0;
-    std::array<std::uint64_t, num_slots> stamps       = {}; // of the last put; 0: none
+    std::uint64_t messages                      = 0;
+    std::array<std::uint64_t, num_slots> stamps = {}; // of the last put; 0: none
 };
 
 struct Blob {
@@ -87,8 +87,8 @@ std::string address_of(ucp_worker_h worker);
 ucp_ep_h connect(ucp_worker_h worker, const Blob &address);
 void on_message(ucp_worker_h worker, AmId id, ucp_am_recv_callback_t handler, void *arg);
 // Header and data stay the caller's, as they are, until the request is complete.
-ucs_status_ptr_t send(ucp_ep_h ep, AmId id, const Header &header, const void *data,
-                      std::size_t length);
+ucs_status_ptr_t
+send(ucp_ep_h ep, AmId id, const Header &header, const void *data, std::size_t length);
 void close(ucp_worker_h worker, ucp_ep_h ep);
 
 // The process of a peer, until every worker has sent its last message and all of it was right.

@@ -163,8 +163,8 @@ private:
         }
     }
 
-    ucs_status_t
-    on_bulk(const Header &header, void *data, std::size_t length, std::uint64_t attributes)
+    ucs_status_t on_bulk(const Header &header, void *data, std::size_t length,
+                         std::uint64_t attributes)
     {
         if (length != m_board.size || header.worker >= num_workers ||
             header.sequence != m_received[header.worker] + 1) {
@@ -181,8 +181,9 @@ private:
             return UCS_INPROGRESS;
         }
         m_board.copied += m_keeps;
-        (header.sequence % messages_per_look == 0 ? check_bulk : check_stamp)(
-                data, length, header.worker, header.slot, header.sequence);
+        (header.sequence % messages_per_look == 0 ?
+                 check_bulk :
+                 check_stamp)(data, length, header.worker, header.slot, header.sequence);
         return UCS_OK;
     }
 

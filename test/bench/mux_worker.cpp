@@ -109,8 +109,7 @@ bool Worker::step()
     if (std::exchange(m_got_pong, false)) {
         m_waits = false;
         m_latencies.push_back(
-                std::chrono::duration<double, std::micro>(Clock::now() - m_pinged)
-                        .count() /
+                std::chrono::duration<double, std::micro>(Clock::now() - m_pinged).count() /
                 2);
         happened = true;
     }
@@ -184,10 +183,10 @@ void Worker::post(Lane &lane, Slot &slot)
     }
     const ucp_request_param_t param{};
     stamp(words, m_board.size, ++slot.stamp);
-    slot.request = ucp_put_nbx(
-            lane.ep, words, m_board.size,
-            lane.remote + (m_number * num_slots + slot.header.slot) * m_board.size,
-            lane.key, &param);
+    slot.request = ucp_put_nbx(lane.ep, words, m_board.size,
+                               lane.remote + (m_number * num_slots + slot.header.slot) *
+                                                     m_board.size,
+                               lane.key, &param);
 }
 
 void Worker::stop_peer()

@@ -13,7 +13,10 @@
 
 namespace mux {
 
-enum class Bulk { put, am };
+enum class Bulk {
+    put,
+    am
+};
 
 using Clock = std::chrono::steady_clock;
 
@@ -31,7 +34,11 @@ public:
     // The peers make progress meanwhile.
     void disconnect();
 
-    enum class Role { idle, pings, streams };
+    enum class Role {
+        idle,
+        pings,
+        streams
+    };
 
     // `peers`: whom it streams to, from the first on, if not to all.
     void start(Role role, unsigned first_peer = 0);

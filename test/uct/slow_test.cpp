@@ -30,19 +30,20 @@ using namespace uct_test;
 
 namespace {
 
-constexpr unsigned senders     = 3;
-constexpr unsigned slow        = senders; // process numbers
-constexpr unsigned other       = senders + 1;
-constexpr unsigned processes   = senders + 2;
-constexpr uint32_t messages    = 12000; // of each sender; far more than may be kept
-constexpr uint64_t exchanges   = 500; // that everybody has to get done while the slow one has stopped
-constexpr uint64_t rx_max      = 512;
-constexpr uint64_t segment     = 2048; // bytes
-constexpr uint8_t message_id   = 5;
-constexpr uint8_t ping_id      = 6;
-constexpr uint8_t pong_id      = 7;
-constexpr uint64_t nobody      = ~uint64_t{0};
-constexpr auto max_seconds     = 60.0; // of a whole case
+constexpr unsigned senders   = 3;
+constexpr unsigned slow      = senders; // process numbers
+constexpr unsigned other     = senders + 1;
+constexpr unsigned processes = senders + 2;
+constexpr uint32_t messages  = 12000; // of each sender; far more than may be kept
+constexpr uint64_t exchanges =
+        500; // that everybody has to get done while the slow one has stopped
+constexpr uint64_t rx_max    = 512;
+constexpr uint64_t segment   = 2048; // bytes
+constexpr uint8_t message_id = 5;
+constexpr uint8_t ping_id    = 6;
+constexpr uint8_t pong_id    = 7;
+constexpr uint64_t nobody    = ~uint64_t{0};
+constexpr auto max_seconds   = 60.0; // of a whole case
 
 struct Place {
     std::atomic<uint32_t> length{0};
@@ -123,8 +124,8 @@ public:
 
     void go_on()
     {
-        if (!m_waits && uct_ep_am_short(m_ep.handle(), ping_id, m_number, nullptr, 0) ==
-                                UCS_OK) {
+        if (!m_waits &&
+            uct_ep_am_short(m_ep.handle(), ping_id, m_number, nullptr, 0) == UCS_OK) {
             m_waits = true;
         }
     }
@@ -201,8 +202,7 @@ int answer_all(Board &board, const std::string &scope)
 // What is wrong is thrown: Boost's checks are the parent's.
 class Slow {
 public:
-    Slow(Board &board, const std::string &scope) :
-        m_board(board), m_iface(options(scope))
+    Slow(Board &board, const std::string &scope) : m_board(board), m_iface(options(scope))
     {
         if (scope == "process") {
             m_neighbour = std::make_unique<Interface>(options(scope));
