@@ -16,7 +16,10 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { TASKS = 1000, STEPS = 10000 };
+enum {
+    TASKS = 1000,
+    STEPS = 10000
+};
 
 static void check(int error, const char *what, const char *why)
 {
@@ -26,8 +29,8 @@ static void check(int error, const char *what, const char *why)
     }
 }
 
-static void next_task(void *arg, const void *request, size_t length,
-                      be_responder_t *responder)
+static void
+next_task(void *arg, const void *request, size_t length, be_responder_t *responder)
 {
     uint32_t task = atomic_fetch_add((atomic_uint *)arg, 1);
 
@@ -88,7 +91,8 @@ int main(int argc, char **argv)
         snprintf(address, sizeof(address), "%s", be_server_address(server));
     }
     MPI_Bcast(address, sizeof(address), MPI_CHAR, 0, MPI_COMM_WORLD);
-    check(be_channel_create(runtime, addresses, 1, &channel, why, sizeof(why)), address, why);
+    check(be_channel_create(runtime, addresses, 1, &channel, why, sizeof(why)), address,
+          why);
 
     while ((task = fetch(channel)) < TASKS) {
         part += area(task);
