@@ -5,14 +5,17 @@
 #include "memory/heap.hpp"
 
 #include <atomic>
+#include <limits>
 #include <new>
 
 namespace be::adapter {
 
 namespace {
 
-constexpr size_t smallest  = 4096; // below, the C library does it
-constexpr size_t largest   = size_t{64} << 20; // above, it goes back to the system
+constexpr size_t smallest   = 4096; // below, the C library does it
+constexpr size_t largest    = size_t{64} << 20; // above, it goes back to the system
+constexpr size_t most_bytes = std::numeric_limits<size_t>::max() /
+                              2; // that any array has
 constexpr size_t most_kept = size_t{256} << 20; // bytes that may lie idle
 
 memory::HeapConfig heap_config()
@@ -68,12 +71,20 @@ Pool &pool()
 
 } // namespace
 
+std::shared_ptr<std::byte[]> unpooled(size_t size)
+{
+    if (size > most_bytes) { // the library's own arithmetic would overflow
+        throw std::bad_alloc();
+    }
+    return std::make_shared_for_overwrite<std::byte[]>(size);
+}
+
 std::shared_ptr<std::byte[]> pooled(size_t size)
 {
     std::byte *block = ((size >= smallest) && (size <= largest)) ? pool().get(size) :
                                                                    nullptr;
     if (block == nullptr) {
-        return std::make_shared_for_overwrite<std::byte[]>(size);
+        return unpooled(size);
     }
     return {block, [size](std::byte *its) { pool().put(its, size); }};
 }

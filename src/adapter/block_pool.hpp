@@ -19,6 +19,9 @@ namespace be::adapter {
 // std::bad_alloc.
 std::shared_ptr<std::byte[]> pooled(size_t size);
 
+// The same, of the C library's.
+std::shared_ptr<std::byte[]> unpooled(size_t size);
+
 // As long as it lives, the context knows the pool's regions. Once UCX has refused one, none
 // is mapped any more: UCP then registers what it transfers of them.
 class PoolUser {

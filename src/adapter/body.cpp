@@ -61,7 +61,7 @@ Body::Body(const Chain &chain)
 
 Body Body::copy(std::span<const std::byte> bytes)
 {
-    auto memory = std::make_shared_for_overwrite<std::byte[]>(bytes.size());
+    auto memory = adapter::unpooled(bytes.size());
 
     if (!bytes.empty()) {
         std::memcpy(memory.get(), bytes.data(), bytes.size());

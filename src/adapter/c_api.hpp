@@ -53,13 +53,28 @@ int guard(char *why, size_t why_size, Function &&function) noexcept
     return said(nullptr, why, why_size);
 }
 
-// What is given, and the defaults of what is not.
+// A bad argument unless it is `given`. `what` names it and what it is.
+inline void require(bool given, const char *what, const char *expected)
+{
+    if (!given) {
+        throw Error(Status::closed, std::string(what) + " NULL: expected " + expected);
+    }
+}
+
+// What is given, and the defaults of what is not. `name` is the type's.
 template<class Params, class Init>
-Params complete(const Params *given, Init init)
+Params complete(const Params *given, Init init, const char *name)
 {
     Params params;
     init(&params);
     if (given != nullptr) { // an older caller knows fewer members
+        if (given->struct_size < sizeof(given->struct_size)) {
+            throw Error(Status::closed, std::string(name) + ".struct_size " +
+                                                std::to_string(given->struct_size) +
+                                                ": expected " +
+                                                std::to_string(sizeof(params)) +
+                                                " (the type's init function sets it)");
+        }
         std::memcpy(&params, given, std::min(given->struct_size, sizeof(params)));
     }
     return params;
@@ -76,8 +91,14 @@ be_reply_t view_of(const Reply &reply);
 // Gives what `function` gives, or why it threw, until it is released.
 be_status_t give(be_reply_t *reply, const std::function<Reply()> &function) noexcept;
 
-inline std::span<const std::byte> bytes_of(const void *data, size_t length)
+// `what` names the argument.
+inline std::span<const std::byte>
+bytes_of(const void *data, size_t length, const char *what)
 {
+    if ((data == nullptr) && (length != 0)) {
+        throw Error(Status::closed, std::string(what) + " NULL: expected " +
+                                            std::to_string(length) + " bytes");
+    }
     return {static_cast<const std::byte *>(data), length};
 }
 

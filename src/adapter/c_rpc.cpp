@@ -51,7 +51,7 @@ std::chrono::microseconds time_of(uint64_t microseconds) noexcept
 
 CallOptions options_of(const be_call_params_t *given)
 {
-    const auto params = complete(given, be_call_params_init);
+    const auto params = complete(given, be_call_params_init, "be_call_params_t");
     CallOptions options;
     options.timeout      = time_of(params.timeout_us);
     options.max_attempts = params.max_attempts;
@@ -87,7 +87,9 @@ be_status_t give(be_reply_t *reply, const std::function<Reply()> &function) noex
         } catch (const Error &error) { // a bad argument
             kept->status = error.status();
             kept->text   = error.what();
-        } catch (const std::logic_error &error) {
+        } catch (const std::bad_alloc &) {
+            throw;
+        } catch (const std::exception &error) {
             kept->text = error.what();
         }
         *reply          = view_of(*kept);
@@ -124,7 +126,8 @@ int be_runtime_create(const be_runtime_params_t *given, be_runtime_t **runtime, 
                       size_t why_size)
 {
     return guard(why, why_size, [&] {
-        const auto params = complete(given, be_runtime_params_init);
+        const auto params = complete(given, be_runtime_params_init,
+                                     "be_runtime_params_t");
         be::RuntimeOptions options;
         options.threads = params.threads;
         options.spin    = std::chrono::microseconds(params.spin_us);
@@ -161,6 +164,7 @@ int be_server_add(be_server_t *server, const char *name, be_handler_t handler, v
                   char *why, size_t why_size)
 {
     return guard(why, why_size, [&] {
+        require(handler != nullptr, "be_server_add: handler", "a function");
         server->server.add_async(text_of(name), [handler, arg](be::Request request,
                                                                be::Responder responder) {
             const auto bytes = request.body().bytes();
@@ -196,8 +200,10 @@ void be_server_destroy(be_server_t *server)
 void be_responder_reply(be_responder_t *responder, const void *data, size_t length)
 {
     // On failure the responder's end says that there was no answer.
-    guard(nullptr, 0,
-          [&] { responder->responder.reply(be::Body::copy(bytes_of(data, length))); });
+    guard(nullptr, 0, [&] {
+        responder->responder.reply(
+                be::Body::copy(bytes_of(data, length, "be_responder_reply: data")));
+    });
     delete responder;
 }
 
@@ -212,7 +218,14 @@ int be_channel_create(be_runtime_t *runtime, const char *const *addresses, size_
 {
     return guard(why, why_size, [&] {
         be::ChannelOptions options;
-        options.addresses.assign(addresses, addresses + count);
+        require((addresses != nullptr) || (count == 0), "be_channel_create: addresses",
+                "an array of texts");
+        for (size_t i = 0; i < count; i++) {
+            const std::string what = "be_channel_create: addresses[" + std::to_string(i) +
+                                     "]";
+            require(addresses[i] != nullptr, what.c_str(), "a text as 10.0.0.1:7000");
+            options.addresses.emplace_back(addresses[i]);
+        }
         *channel = new be_channel{be::Channel(runtime->runtime, options)};
     });
 }
@@ -237,7 +250,8 @@ be_status_t be_channel_call(be_channel_t *channel, const char *method, const voi
 {
     return give(reply, [&] {
         return channel->channel.call(text_of(method),
-                                     be::Body::borrow(bytes_of(body, length)),
+                                     be::Body::borrow(bytes_of(body, length,
+                                                               "be_channel_call: body")),
                                      options_of(params));
     });
 }
@@ -247,7 +261,10 @@ int be_channel_start(be_channel_t *channel, const char *method, const void *body
                      be_callback_t callback, void *arg, char *why, size_t why_size)
 {
     return guard(why, why_size, [&] {
-        channel->channel.start(text_of(method), be::Body::copy(bytes_of(body, length)),
+        require(callback != nullptr, "be_channel_start: callback", "a function");
+        channel->channel.start(text_of(method),
+                               be::Body::copy(
+                                       bytes_of(body, length, "be_channel_start: body")),
                                options_of(params), [callback, arg](be::Reply reply) {
                                    const be_reply_t c = view_of(reply);
                                    callback(arg, &c);

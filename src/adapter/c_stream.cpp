@@ -10,6 +10,7 @@
 
 struct be_stream {
     be::Stream stream;
+    size_t max_part;
 };
 
 struct be_call {
@@ -23,16 +24,8 @@ namespace {
 
 be::StreamOptions options_of(const be_stream_params_t *given)
 {
-    const auto params = complete(given, be_stream_params_init);
+    const auto params = complete(given, be_stream_params_init, "be_stream_params_t");
     return {.parts = params.parts, .max_part = params.max_part};
-}
-
-void require(bool given, const char *what)
-{
-    if (!given) {
-        throw be::Error(be::Status::closed,
-                        std::string(what) + " NULL: expected a function");
-    }
 }
 
 be_part_t view_of(const be::Part &part)
@@ -52,7 +45,8 @@ be_status_t give_part(be_part_t *part, const Read &read) noexcept
     *part           = {};
     part->status    = BE_CLOSED;
     const auto fill = [&] {
-        auto kept      = std::make_unique<be::Part>(read());
+        auto kept      = std::make_unique<be::Part>(); // before a part is taken
+        *kept          = read();
         *part          = view_of(*kept);
         part->internal = kept.release();
     };
@@ -69,9 +63,13 @@ be_status_t status_of(const Write &write) noexcept
     return static_cast<be_status_t>(status);
 }
 
-// In memory that the transport knows.
-be::Body copy(const void *data, size_t length)
+// In memory that the transport knows. What is too large is refused for its size: it is not copied.
+be::Body copy(const be_stream &stream, const void *data, size_t length)
 {
+    const auto bytes = bytes_of(data, length, "the part: data");
+    if (length > stream.max_part) {
+        return {std::make_shared<std::byte>(), bytes};
+    }
     auto memory   = be::adapter::pooled(length);
     std::byte *to = memory.get();
     if (length != 0) {
@@ -104,7 +102,7 @@ be_status_t write_owned(const void *data, size_t length, be_release_t release, v
 {
     return status_of([&] {
         auto lent = std::make_shared<Lent>(nullptr, arg);
-        be::Body part(lent, bytes_of(data, length));
+        be::Body part(lent, bytes_of(data, length, "the part: data"));
         lent->release           = release;
         const be::Status status = [&] {
             try {
@@ -136,18 +134,20 @@ int be_server_add_stream(be_server_t *server, const char *name,
                          const be_stream_params_t *params, char *why, size_t why_size)
 {
     return guard(why, why_size, [&] {
-        require(handler != nullptr, "be_server_add_stream: handler");
+        const be::StreamOptions options = options_of(params);
+        require(handler != nullptr, "be_server_add_stream: handler", "a function");
         server->server.add_stream_async(
                 text_of(name),
-                [handler, arg](const be::Request &request, be::Stream stream,
-                               be::Responder responder) {
+                [handler, arg, max_part = options.max_part](const be::Request &request,
+                                                            be::Stream stream,
+                                                            be::Responder responder) {
                     const auto bytes = request.body().bytes();
-                    auto parts       = std::make_unique<be_stream>(std::move(stream));
+                    auto parts = std::make_unique<be_stream>(std::move(stream), max_part);
                     auto answer = std::make_unique<be_responder>(std::move(responder));
                     handler(arg, bytes.data(), bytes.size(), parts.release(),
                             answer.release());
                 },
-                options_of(params));
+                options);
     });
 }
 
@@ -157,10 +157,13 @@ int be_channel_open(be_channel_t *channel, const char *method, const void *body,
                     be_call_t **call, char *why, size_t why_size)
 {
     return guard(why, why_size, [&] {
-        be::StreamCall opened = channel->channel.open(
-                text_of(method), be::Body::copy(bytes_of(body, length)),
-                options_of(params), options_of(stream_params));
-        auto parts = std::make_unique<be_stream>(std::move(opened.parts));
+        const be::StreamOptions parts_options = options_of(stream_params);
+        be::StreamCall opened                 = channel->channel.open(
+                                text_of(method),
+                                be::Body::copy(bytes_of(body, length, "be_channel_open: body")),
+                                options_of(params), parts_options);
+        auto parts = std::make_unique<be_stream>(std::move(opened.parts),
+                                                 parts_options.max_part);
         *call      = new be_call{std::move(opened.call)};
         *stream    = parts.release();
     });
@@ -185,7 +188,7 @@ int be_stream_start_read(be_stream_t *stream, be_part_callback_t callback, void 
                          char *why, size_t why_size)
 {
     return guard(why, why_size, [&] {
-        require(callback != nullptr, "be_stream_start_read: callback");
+        require(callback != nullptr, "be_stream_start_read: callback", "a function");
         // the callback may destroy the stream
         stream->stream.start_read([callback, arg](const be::Part &part) {
             const be_part_t c = view_of(part);
@@ -202,12 +205,13 @@ void be_part_release(be_part_t *part)
 
 be_status_t be_stream_write(be_stream_t *stream, const void *data, size_t length)
 {
-    return status_of([&] { return stream->stream.write(copy(data, length)); });
+    return status_of([&] { return stream->stream.write(copy(*stream, data, length)); });
 }
 
 be_status_t be_stream_try_write(be_stream_t *stream, const void *data, size_t length)
 {
-    return status_of([&] { return stream->stream.try_write(copy(data, length)); });
+    return status_of(
+            [&] { return stream->stream.try_write(copy(*stream, data, length)); });
 }
 
 be_status_t be_stream_write_owned(be_stream_t *stream, const void *data, size_t length,
@@ -231,8 +235,8 @@ int be_stream_start_write(be_stream_t *stream, const void *data, size_t length,
                           size_t why_size)
 {
     return guard(why, why_size, [&] {
-        require(callback != nullptr, "be_stream_start_write: callback");
-        stream->stream.start_write(copy(data, length),
+        require(callback != nullptr, "be_stream_start_write: callback", "a function");
+        stream->stream.start_write(copy(*stream, data, length),
                                    [callback, arg](be::Status status) {
                                        callback(arg, static_cast<be_status_t>(status));
                                    });

@@ -42,7 +42,8 @@ static void on_reply(void *arg, const be_reply_t *reply)
 
 static void test_errors(be_runtime_t *runtime)
 {
-    const char *addresses[] = {"localhost"};
+    const char *addresses[]     = {"localhost"};
+    const char *const missing[] = {"127.0.0.1:1", NULL};
     be_runtime_params_t params;
     be_runtime_t *other   = NULL;
     be_channel_t *channel = NULL;
@@ -66,8 +67,38 @@ static void test_errors(be_runtime_t *runtime)
     CHECK(be_server_create(runtime, "x", &server, NULL, 0) == 0);
     CHECK(be_server_add(server, NULL, echo, NULL, why, sizeof(why)) == EINVAL);
     CHECK(be_server_start(server, why, sizeof(why)) == EADDRNOTAVAIL);
+    CHECK(be_server_add(server, "x", NULL, NULL, why, sizeof(why)) == EINVAL);
+    CHECK(strstr(why, "be_server_add: handler NULL: expected a function") != NULL);
     be_server_destroy(server);
+    CHECK(be_channel_create(runtime, NULL, 2, &channel, why, sizeof(why)) == EINVAL);
+    CHECK(strstr(why, "be_channel_create: addresses NULL") != NULL);
+    CHECK(be_channel_create(runtime, missing, 2, &channel, why, sizeof(why)) == EINVAL);
+    CHECK(strstr(why, "addresses[1] NULL: expected a text") != NULL);
     CHECK(strcmp(be_status_string(BE_WOULD_BLOCK), "would_block") == 0);
+}
+
+/* What would otherwise be noticed by a thread of the runtime, or never. */
+static void test_bad_calls(be_channel_t *channel)
+{
+    struct waiter waiter    = {.event = EVENT_INIT};
+    be_call_params_t params = {.timeout_us = 1}; /* not initialized */
+    be_reply_t reply;
+    char why[200];
+
+    CHECK(be_channel_start(channel, "echo", "x", 1, NULL, NULL, NULL, why, sizeof(why)) ==
+          EINVAL);
+    CHECK(strstr(why, "be_channel_start: callback NULL: expected a function") != NULL);
+    CHECK(be_channel_start(channel, "echo", NULL, 7, NULL, on_reply, &waiter, why,
+                           sizeof(why)) == EINVAL);
+    CHECK(strstr(why, "be_channel_start: body NULL: expected 7 bytes") != NULL);
+    CHECK(be_channel_start(channel, "echo", "x", SIZE_MAX, NULL, on_reply, &waiter, why,
+                           sizeof(why)) == ENOMEM);
+    CHECK(be_channel_call(channel, "echo", NULL, 7, NULL, &reply) == BE_CLOSED);
+    CHECK(strstr(reply.text, "be_channel_call: body NULL: expected 7 bytes") != NULL);
+    be_reply_release(&reply);
+    CHECK(be_channel_call(channel, "echo", "x", 1, &params, &reply) == BE_CLOSED);
+    CHECK(strstr(reply.text, "be_call_params_t.struct_size 0: expected ") != NULL);
+    be_reply_release(&reply);
 }
 
 static void test_calls(be_channel_t *channel)
@@ -131,6 +162,7 @@ int main(void)
     CHECK(be_server_start(server, why, sizeof(why)) == 0);
     address = be_server_address(server);
     CHECK(be_channel_create(runtime, &address, 1, &channel, why, sizeof(why)) == 0);
+    test_bad_calls(channel);
     test_calls(channel);
     CHECK(runs == 4);
     be_channel_destroy(channel);

@@ -180,6 +180,15 @@ static void test_bad_arguments(be_channel_t *channel)
     be_stream_destroy(NULL);
     be_call_destroy(NULL);
 
+    params.struct_size = 0;
+    CHECK(be_channel_open(channel, "hold", NULL, 0, NULL, &params, &stream, &call, why,
+                          sizeof(why)) == EINVAL);
+    CHECK(strstr(why, "be_stream_params_t.struct_size 0: expected ") != NULL);
+    CHECK(be_channel_open(channel, "hold", NULL, 3, NULL, NULL, &stream, &call, why,
+                          sizeof(why)) == EINVAL);
+    CHECK(strstr(why, "be_channel_open: body NULL: expected 3 bytes") != NULL);
+    CHECK((stream == NULL) && (call == NULL));
+
     params.struct_size = offsetof(be_stream_params_t, max_part); /* an older caller */
     client             = open_to(channel, "hold", 0, NULL, &params);
     event_wait(&held.entered);
@@ -187,6 +196,17 @@ static void test_bad_arguments(be_channel_t *channel)
     CHECK(strstr(why, "be_stream_start_read: callback") != NULL);
     CHECK(be_stream_start_write(client.stream, "x", 1, NULL, NULL, why, sizeof(why)) ==
           EINVAL);
+    /* the size alone says so: nothing is copied */
+    CHECK(be_stream_write(client.stream, "x", SIZE_MAX) == BE_TOO_LARGE);
+    CHECK(be_stream_write(client.stream, "x", SIZE_MAX / 4) == BE_TOO_LARGE);
+    CHECK(be_stream_try_write(client.stream, "x", SIZE_MAX) == BE_TOO_LARGE);
+    CHECK(be_stream_write_owned(client.stream, "x", SIZE_MAX, NULL, NULL) ==
+          BE_TOO_LARGE);
+    CHECK(be_stream_write(client.stream, NULL, 1) == BE_CLOSED);
+    CHECK(be_stream_write_owned(client.stream, NULL, 1, NULL, NULL) == BE_CLOSED);
+    CHECK(be_stream_start_write(client.stream, NULL, 1, on_status, NULL, why,
+                                sizeof(why)) == EINVAL);
+    CHECK(strstr(why, "data NULL: expected 1 bytes") != NULL);
     CHECK(be_stream_start_read(client.stream, ignore, &ended, why, sizeof(why)) == 0);
     CHECK(be_stream_start_read(client.stream, ignore, &ended, why, sizeof(why)) ==
           EINVAL);

@@ -7,6 +7,10 @@
  * (an address, or UCX finds no transport), ENOMEM, EIO (anything else); `why`, when not NULL,
  * gets a text of at most `why_size` bytes.
  *
+ * NULL for bytes of which there are some, and for a callback or a handler, is an argument that is
+ * said to be wrong, as is a struct_size of 0. Objects and what a result is written to must not be
+ * NULL where that is not allowed explicitly.
+ *
  * Threads: every function, any thread. A runtime outlives its servers and channels.
  */
 #ifndef BYTEEXPRESS_RPC_H

@@ -103,7 +103,7 @@ BE_API void be_part_release(be_part_t *part);
  *
  * Returns BE_OK: it goes out. BE_TOO_LARGE: it is larger than max_part, and nothing has happened.
  * Anything else as be_stream_read(). BE_CLOSED also after the caller's success, after
- * be_stream_finish(), while another write waits, and without memory.
+ * be_stream_finish(), while another write waits, for NULL with a length, and without memory.
  */
 BE_API be_status_t be_stream_write(be_stream_t *stream, const void *data, size_t length);
 
