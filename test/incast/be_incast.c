@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Many processes push to one through UCP:
- *   be_incast put|tag WRITERS BYTES-EACH BYTES-OF-AN-OPERATION [COMMAND]
+ *   be_incast put|asleep|tag WRITERS BYTES-EACH BYTES-OF-AN-OPERATION [COMMAND]
  * COMMAND is run when everything has arrived and everybody is still there. Prints
  *   bytes B seconds S
- * put: ucp_put into a part of the sink's memory of each writer's own. tag: messages. What arrived last is compared.
+ * put: ucp_put into a part of the sink's memory of each writer's own. asleep: the same, and the sink, which has no
+ * endpoint, sleeps whenever UCP lets it. tag: messages. What arrived last is compared.
  */
 #include <ucp/api/ucp.h>
 
+#include <poll.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -31,6 +33,7 @@ enum {
 typedef struct {
     atomic_uint published, connected, done, ended;
     atomic_int go;
+    int ends[2]; /* of a pipe: a byte from each writer that has done all */
     size_t address_length, key_length;
     char address[MAX_BLOB], key[MAX_BLOB];
     uint64_t memory;
@@ -40,7 +43,7 @@ static board_t *board;
 static ucp_context_h context;
 static ucp_worker_h worker;
 static size_t writers, each, size;
-static int use_tags;
+static int use_tags, asleep;
 
 static void require(int good, const char *what)
 {
@@ -134,6 +137,7 @@ static void write_all(size_t writer)
     }
     wait_for(ucp_ep_flush_nbx(ep, &nothing), "ucp_ep_flush");
     atomic_fetch_add(&board->done, 1);
+    require(write(board->ends[1], "", 1) == 1, "a pipe is broken");
     while (atomic_load(&board->ended) == 0) {
         ucp_worker_progress(worker);
         sched_yield();
@@ -189,6 +193,25 @@ static void receive_all(uint8_t *memory)
     free(posted);
 }
 
+/* Until the transport or a writer that is ready wakes it. */
+static void sleep_once(void)
+{
+    struct pollfd events[2] = {{.events = POLLIN}, {.events = POLLIN}};
+    ucs_status_t status;
+    char byte;
+
+    check(ucp_worker_get_efd(worker, &events[0].fd), "ucp_worker_get_efd");
+    events[1].fd = board->ends[0];
+    status       = ucp_worker_arm(worker);
+    if (status != UCS_ERR_BUSY) {
+        check(status, "ucp_worker_arm");
+        require(poll(events, 2, -1) > 0, "poll failed");
+        if (events[1].revents & POLLIN) {
+            require(read(events[1].fd, &byte, 1) == 1, "a pipe is broken");
+        }
+    }
+}
+
 static int sink(const char *command)
 {
     size_t length            = writers * IN_FLIGHT * size;
@@ -226,7 +249,9 @@ static int sink(const char *command)
         receive_all(memory);
     }
     while (atomic_load(&board->done) != writers) {
-        ucp_worker_progress(worker);
+        if ((ucp_worker_progress(worker) == 0) && asleep) {
+            sleep_once();
+        }
     }
     seconds = now() - start;
     for (writer = 0; writer < writers; ++writer) {
@@ -252,10 +277,12 @@ int main(int argc, char **argv)
     int status, failed = 0;
 
     if (argc < 5) {
-        fprintf(stderr, "usage: be_incast put|tag WRITERS BYTES-EACH BYTES [COMMAND]\n");
+        fprintf(stderr,
+                "usage: be_incast put|asleep|tag WRITERS BYTES-EACH BYTES [COMMAND]\n");
         return 2;
     }
     use_tags = strcmp(argv[1], "tag") == 0;
+    asleep   = strcmp(argv[1], "asleep") == 0;
     writers  = strtoul(argv[2], NULL, 0);
     each     = strtoul(argv[3], NULL, 0);
     size     = strtoul(argv[4], NULL, 0);
@@ -265,6 +292,7 @@ int main(int argc, char **argv)
     board = mmap(NULL, sizeof(*board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
                  -1, 0);
     require(board != MAP_FAILED, "no shared memory");
+    require(pipe(board->ends) == 0, "no pipe");
     for (i = 0; i < writers; ++i) {
         if (fork() == 0) {
             prctl(PR_SET_PDEATHSIG, SIGKILL);
