@@ -142,8 +142,10 @@ int be_server_add_stream(be_server_t *server, const char *name,
                                                             be::Stream stream,
                                                             be::Responder responder) {
                     const auto bytes = request.body().bytes();
-                    auto parts = std::make_unique<be_stream>(std::move(stream), max_part);
-                    auto answer = std::make_unique<be_responder>(std::move(responder));
+                    std::unique_ptr<be_stream> parts(
+                            new be_stream{std::move(stream), max_part});
+                    std::unique_ptr<be_responder> answer(
+                            new be_responder{std::move(responder)});
                     handler(arg, bytes.data(), bytes.size(), parts.release(),
                             answer.release());
                 },
@@ -162,10 +164,10 @@ int be_channel_open(be_channel_t *channel, const char *method, const void *body,
                                 text_of(method),
                                 be::Body::copy(bytes_of(body, length, "be_channel_open: body")),
                                 options_of(params), parts_options);
-        auto parts = std::make_unique<be_stream>(std::move(opened.parts),
-                                                 parts_options.max_part);
-        *call      = new be_call{std::move(opened.call)};
-        *stream    = parts.release();
+        std::unique_ptr<be_stream> parts(
+                new be_stream{std::move(opened.parts), parts_options.max_part});
+        *call   = new be_call{std::move(opened.call)};
+        *stream = parts.release();
     });
 }
 
