@@ -42,7 +42,6 @@ constexpr uint64_t segment   = 2048; // bytes
 constexpr uint8_t message_id = 5;
 constexpr uint8_t ping_id    = 6;
 constexpr uint8_t pong_id    = 7;
-constexpr uint64_t nobody    = ~uint64_t{0};
 constexpr auto max_seconds   = 60.0; // of a whole case
 
 struct Place {
