@@ -51,6 +51,8 @@ test_uct_flow_test_SOURCES  = \
 	$(uct_test_harness) \
 	test/uct/event_test.cpp \
 	test/uct/flush_test.cpp \
+	test/uct/metrics.cpp \
+	test/uct/metrics.hpp \
 	test/uct/pending_test.cpp \
 	test/uct/vfs_test.cpp
 

@@ -9,7 +9,6 @@ extern "C" {
 #include <stdexcept>
 
 namespace uct_test {
-namespace {
 
 std::vector<std::string> list(const std::string &path)
 {
@@ -22,8 +21,6 @@ std::vector<std::string> list(const std::string &path)
             &names);
     return names;
 }
-
-} // namespace
 
 std::vector<uint64_t> metric(const std::string &name)
 {

@@ -10,6 +10,9 @@
 
 namespace uct_test {
 
+// What a folder has.
+std::vector<std::string> list(const std::string &path);
+
 // A metric of each interface. Throws std::runtime_error if one does not have it.
 std::vector<uint64_t> metric(const std::string &name);
 

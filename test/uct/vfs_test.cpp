@@ -3,6 +3,7 @@
 // Metrics as files of UCX's virtual file system, read as its FUSE daemon reads them.
 
 #include "harness.hpp"
+#include "metrics.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -18,18 +19,6 @@ extern "C" {
 using namespace uct_test;
 
 namespace {
-
-std::vector<std::string> list(const std::string &path)
-{
-    std::vector<std::string> names;
-    ucs_vfs_path_list_dir(
-            path.c_str(),
-            [](const char *name, void *arg) {
-                static_cast<std::vector<std::string> *>(arg)->emplace_back(name);
-            },
-            &names);
-    return names;
-}
 
 std::string read(const std::string &path)
 {
