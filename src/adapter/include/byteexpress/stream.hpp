@@ -153,7 +153,8 @@ public:
      * Sends one part; waits until there is room for it.
      *
      * @param part  Goes out from where it is, and is kept until it has; may be empty. Memory
-     *              that is used again is passed with an owner, whose end says when.
+     *              that is used again is passed with an owner, whose end says when, on any thread;
+     *              that end calls nothing of this library.
      *
      * @return ok: it goes out. too_large: it is larger than max_part, and nothing has
      *         happened. Anything else is how the stream ended.
