@@ -5,7 +5,7 @@
 #include "memory/heap.hpp"
 
 #include <atomic>
-#include <limits>
+#include <cstdint>
 #include <new>
 
 namespace be::adapter {
@@ -14,9 +14,8 @@ namespace {
 
 constexpr size_t smallest   = 4096; // below, the C library does it
 constexpr size_t largest    = size_t{64} << 20; // above, it goes back to the system
-constexpr size_t most_bytes = std::numeric_limits<size_t>::max() /
-                              2; // that any array has
-constexpr size_t most_kept = size_t{256} << 20; // bytes that may lie idle
+constexpr size_t most_bytes = PTRDIFF_MAX; // of any array
+constexpr size_t most_kept  = size_t{256} << 20; // bytes that may lie idle
 
 memory::HeapConfig heap_config()
 {

@@ -43,6 +43,27 @@ struct Holder {
     std::vector<std::pair<Request, Responder>> held;
 };
 
+// A call whose handler runs and does not answer.
+struct HeldCall {
+    HeldCall()
+    {
+        BOOST_REQUIRE(holder.wait_for(1));
+    }
+
+    EchoServer server;
+    Holder holder;
+    Runtime runtime;
+    Channel channel{runtime, channel_to({begin()})};
+    Call call = channel.start("hold", {});
+
+private:
+    std::string begin()
+    {
+        holder.add_to(server.server);
+        return server.start();
+    }
+};
+
 Task<Body> relay(Channel &channel, Request request)
 {
     Reply reply = co_await channel.start("echo", request.body());
@@ -207,16 +228,10 @@ BOOST_AUTO_TEST_CASE(an_overloaded_server_is_tried_again)
 
 BOOST_AUTO_TEST_CASE(waiting_for_ever_ends_with_the_call)
 {
-    EchoServer server;
-    Holder holder;
-    holder.add_to(server.server);
-    Runtime runtime;
-    Channel channel(runtime, channel_to({server.start()}));
-    Call held = channel.start("hold", {});
-    BOOST_TEST(holder.wait_for(1));
-    std::thread other([&] { holder.release(); });
-    BOOST_TEST(held.wait_for(no_deadline));
-    BOOST_TEST(held.get().ok());
+    HeldCall one;
+    std::thread other([&] { one.holder.release(); });
+    BOOST_TEST(one.call.wait_for(no_deadline));
+    BOOST_TEST(one.call.get().ok());
     other.join();
 }
 
@@ -328,18 +343,12 @@ BOOST_AUTO_TEST_CASE(draining_answers_what_was_begun_and_sends_others_elsewhere)
 
 BOOST_AUTO_TEST_CASE(draining_ends_in_time_although_a_handler_does_not)
 {
-    EchoServer server;
-    Holder holder;
-    holder.add_to(server.server);
-    Runtime runtime;
-    Channel channel(runtime, channel_to({server.start()}));
-    Call held = channel.start("hold", {});
-    BOOST_TEST(holder.wait_for(1));
-    BOOST_TEST(!server.server.drain(50ms));
-    const Reply reply = held.get();
+    HeldCall one;
+    BOOST_TEST(!one.server.server.drain(50ms));
+    const Reply reply = one.call.get();
     BOOST_TEST((reply.status == Status::connection_lost), to_string(reply.status));
-    BOOST_TEST(holder.held.front().first.canceled());
-    holder.release(); // too late, and harmless
+    BOOST_TEST(one.holder.held.front().first.canceled());
+    one.holder.release(); // too late, and harmless
 }
 
 BOOST_AUTO_TEST_CASE(wrong_settings_are_named)
