@@ -49,6 +49,8 @@ src_control_libbe_control_la_SOURCES = \
 	src/control/sink.hpp \
 	src/control/socket.cpp \
 	src/control/socket.hpp \
+	src/control/turn.cpp \
+	src/control/turn.hpp \
 	src/control/types.cpp \
 	src/control/types.hpp \
 	src/control/watch.cpp \

@@ -204,6 +204,20 @@ void Node::pause_reading(ConnectionId id, bool paused)
     }
 }
 
+void Node::poll() noexcept
+{
+    if (!is_inherited()) {
+        m_reactor->poll();
+    }
+}
+
+void Node::rest() noexcept
+{
+    if (!is_inherited()) {
+        m_reactor->rest();
+    }
+}
+
 void Node::refuse(ConnectionId id, Reason reason, const std::string &text)
 {
     if (!is_inherited()) {

@@ -5,7 +5,8 @@
 //
 // Threads: every function may be called from any thread and from inside a Sink
 // callback. listen(), attach() and detach() wait for the control thread: do not
-// call them with a lock held that a callback takes. The others never wait.
+// call them with a lock held that a callback takes. The others never wait. Callbacks
+// come one at a time, on the control thread or inside of poll().
 //
 // fork(): a child has no control thread. Node::acquire() in the child makes a
 // fresh node with its own thread. On a node inherited from the parent, every
@@ -112,6 +113,16 @@ public:
     // While it is paused the connection sends signs of life (each third of its own
     // peer_timeout) but expects none: a peer that ends is noticed after the pause.
     void pause_reading(ConnectionId id, bool paused);
+
+    // For a worker that polls while data comes over the channel: does some of what the
+    // control thread would do, in this thread, which saves it the way to the other one.
+    // Callbacks, of all fabrics, come from in here. Never waits: as long as another
+    // thread is at it, it does nothing. The control thread takes over again on rest()
+    // and 2 ms after the last call.
+    void poll() noexcept;
+
+    // No poll() will follow soon: call before falling asleep.
+    void rest() noexcept;
 
     // Turns down a connection, on either side; the peer's on_closed() gets this
     // reason and text. Ours gets Reason::local.

@@ -60,26 +60,64 @@ void Reactor::start()
 
 void Reactor::run() noexcept
 {
-    m_thread_id = std::this_thread::get_id();
     pthread_setname_np(pthread_self(), "be_control");
 
-    for (;;) {
-        try {
-            m_context.run();
-            break;
-        } catch (const std::exception &error) {
-            log(Level::error, std::string("control thread: ") + error.what());
-        } catch (...) {
-            log(Level::error, "control thread: unknown exception");
-        }
+    while (!m_context.stopped()) {
+        m_turn.take();
+        guarded([this] {
+            while (!m_turn.is_lent() && (m_context.run_one() != 0)) {
+            }
+        });
+        m_turn.let_go();
+        m_turn.wait();
     }
 
+    m_turn.take();
     shut_down();
+    m_turn.let_go();
+}
+
+template<class Work>
+void Reactor::guarded(Work &&work) noexcept
+{
+    try {
+        work();
+    } catch (const std::exception &error) {
+        log(Level::error, std::string("control thread: ") + error.what());
+    } catch (...) {
+        log(Level::error, "control thread: unknown exception");
+    }
+}
+
+void Reactor::poll() noexcept
+{
+    // Frames that are handled in a row: what they carry is to be looked at while it is in the processor's cache.
+    constexpr unsigned most_in_a_row = 8;
+
+    if (!m_turn.is_lent()) {
+        if (m_turn.ask()) {
+            guarded([this] { post([] {}); });
+        }
+        return;
+    }
+    auto self = shared_from_this(); // a callback may let go of the last user
+    if (m_turn.borrow()) {
+        guarded([this] {
+            for (unsigned i = 0; (i < most_in_a_row) && (m_context.poll_one() != 0); ++i) {
+            }
+        });
+        m_turn.let_go();
+    }
+}
+
+void Reactor::rest() noexcept
+{
+    m_turn.give_back();
 }
 
 bool Reactor::on_control_thread() const noexcept
 {
-    return m_thread_id.load() == std::this_thread::get_id();
+    return m_turn.is_mine();
 }
 
 // Runs `work` on the control thread and waits for it; throws what it throws.
@@ -90,6 +128,7 @@ void Reactor::run_there(const std::function<void()> &work)
         return;
     }
 
+    rest(); // who waits does not poll
     std::exception_ptr error;
     auto done = std::make_shared<std::promise<void>>();
     asio::post(m_context, [&work, &error, done] {

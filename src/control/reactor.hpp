@@ -3,8 +3,8 @@
 // What lives on the control thread: the fabrics of this process, its listening
 // sockets, its dials and its connections. Node is its public face.
 //
-// All members but the few marked otherwise belong to the control thread. The
-// thread holds a reference, so that the reactor outlives it.
+// All members but the few marked otherwise belong to the control thread, which is
+// whoever has its turn. The thread holds a reference, so that the reactor outlives it.
 
 #pragma once
 
@@ -12,6 +12,7 @@
 #include "control/dial.hpp"
 #include "control/listener.hpp"
 #include "control/sink.hpp"
+#include "control/turn.hpp"
 #include "control/watch.hpp"
 
 #include <atomic>
@@ -54,6 +55,8 @@ public:
     void recovered(ConnectionId id, std::uint32_t epoch);
     bool data(ConnectionId id, const DataView &data);
     void pause_reading(ConnectionId id, bool paused);
+    void poll() noexcept;
+    void rest() noexcept;
     void refuse(ConnectionId id, Reason reason, const std::string &text);
     void close(ConnectionId id, bool goodbye);
     void watch(int fd, std::function<void()> readable);
@@ -73,7 +76,9 @@ private:
 
     // reactor.cpp
     void run() noexcept;
-    bool on_control_thread() const noexcept;
+    template<class Work>
+    static void guarded(Work &&work) noexcept;
+    bool on_control_thread() const noexcept; // or on one that has its turn
     void run_there(const std::function<void()> &work);
     template<class Work>
     void post(Work work);
@@ -117,7 +122,7 @@ private:
     asio::io_context m_context{1};
     asio::executor_work_guard<asio::io_context::executor_type> m_work;
     std::thread m_thread;
-    std::atomic<std::thread::id> m_thread_id{};
+    Turn m_turn;
     std::atomic<ConnectionId> m_next_id{1};
 
     // Changed by the control thread under the mutex, which others take to read.

@@ -292,6 +292,7 @@ bool Fabric::fall_asleep()
         flow_event([&](core::Actions &actions) { m_flow.sleep(now(), actions); });
     }
     m_timer.set(due_ns());
+    m_tcp.rest();
     (void)m_channel.acknowledge();
     if (m_receive_cq.arm() == 0 && m_send_cq.arm() == 0) {
         return true;

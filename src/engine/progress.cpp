@@ -49,6 +49,7 @@ unsigned Fabric::poll()
         m_sends_put_off = 0;
         events += poll_sends();
     }
+    m_tcp.look();
     if (m_inbox.pending()) {
         events += handle_control();
     }

@@ -54,7 +54,7 @@ std::span<const std::byte> piece_of(std::span<const ibv_sge> parts, std::size_t 
 
 void TcpPath::open(Peer &peer)
 {
-    peer.tcp = std::make_unique<TcpPeer>();
+    peer.tcp = std::make_unique<TcpPeer>(m_open);
     (void)m_fabric.replay(peer);
     if (peer.tcp == nullptr) {
         return; // a completion that was called has ended it
@@ -79,6 +79,28 @@ void TcpPath::pump(Peer &peer) noexcept
         }
     } catch (const std::exception &error) {
         m_fabric.fail(peer, BE_ERR_NO_MEMORY, error.what());
+    }
+}
+
+void TcpPath::look_at_channel() noexcept
+{
+    // A look is a system call. Where nothing comes for a while it is not worth one each time.
+    constexpr unsigned patience = 64;
+    constexpr unsigned period   = 16;
+
+    if (++m_quiet > patience && m_quiet % period != 0) {
+        return;
+    }
+    m_fabric.m_node->poll();
+    if (m_fabric.m_inbox.pending()) {
+        m_quiet = 0;
+    }
+}
+
+void TcpPath::rest() noexcept
+{
+    if (m_open != 0) {
+        m_fabric.m_node->rest();
     }
 }
 

@@ -37,6 +37,18 @@ public:
     // Sends what there is, as far as the channel takes it.
     void pump(Peer &peer) noexcept;
 
+    // As long as data goes over the channel: looks whether some has come, which saves it the way through the control
+    // thread. Before events are taken.
+    void look() noexcept
+    {
+        if (m_open != 0) [[unlikely]] {
+            look_at_channel();
+        }
+    }
+
+    // Nobody will look: the control thread does.
+    void rest() noexcept;
+
     void on_data(const ControlEvent &event);
     void on_writable(control::ConnectionId connection);
 
@@ -45,6 +57,7 @@ public:
 
 private:
     // tcp_path.cpp
+    void look_at_channel() noexcept;
     bool send_one(Peer &peer);
     bool send_answer(Peer &peer);
     bool send_request(Peer &peer, bool bulk);
@@ -68,6 +81,8 @@ private:
     void nonsense(Peer &peer, std::string_view what);
 
     Fabric &m_fabric;
+    unsigned m_open  = 0; // peers whose data goes this way
+    unsigned m_quiet = 0; // looks since something came
     std::vector<Peer *> m_heard; // since answer()
     std::vector<Peer *> m_answering; // storage of answer()
     bool m_done = false; // something of ours is, since answer()

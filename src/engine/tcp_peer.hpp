@@ -16,6 +16,18 @@
 namespace be::engine {
 
 struct TcpPeer {
+    // Counts itself in `open` while it exists.
+    explicit TcpPeer(unsigned &open) noexcept : open(open)
+    {
+        ++open;
+    }
+    ~TcpPeer()
+    {
+        --open;
+    }
+    TcpPeer(const TcpPeer &)            = delete;
+    TcpPeer &operator=(const TcpPeer &) = delete;
+
     // One of our send queues: [0] messages, [1] bulk.
     struct Outgoing {
         std::uint64_t next   = 0; // the work request to be sent next
@@ -46,6 +58,7 @@ struct TcpPeer {
         std::uint32_t got;
     };
 
+    unsigned &open;
     std::array<Outgoing, 2> out;
     std::array<Incoming, 2> in;
     std::deque<Serving> serving; // in this order
