@@ -2,7 +2,6 @@
 
 #include "control/codec.hpp"
 
-#include "control/block_cache.hpp"
 #include "control/control_generated.h"
 #include "control/frame.hpp"
 
@@ -310,12 +309,6 @@ const char *name_of(const Message &message) noexcept
 
 void encode(const Message &message, std::vector<std::uint8_t> &out)
 {
-    if (const auto *data = std::get_if<Data>(&message)) {
-        auto chunk = encode_data(data->view);
-        out.insert(out.end(), chunk.bytes.begin(), chunk.bytes.end());
-        return;
-    }
-
     FlatBufferBuilder builder(256);
 
     fb::FinishFrameBuffer(builder, std::visit(Encoder{builder}, message));
@@ -324,38 +317,6 @@ void encode(const Message &message, std::vector<std::uint8_t> &out)
         out.push_back(static_cast<std::uint8_t>(size >> (8 * i)));
     }
     out.insert(out.end(), builder.GetBufferPointer(), builder.GetBufferPointer() + size);
-}
-
-namespace {
-
-class FrameAllocator : public flatbuffers::Allocator {
-public:
-    std::uint8_t *allocate(std::size_t size) override
-    {
-        return reinterpret_cast<std::uint8_t *>(take_block(size).release());
-    }
-
-    void deallocate(std::uint8_t *block, std::size_t size) override
-    {
-        BlockCache::instance().give(block, size);
-    }
-};
-
-} // namespace
-
-// FlatBuffers' own size prefix is the length of our frames. It shifts the content by
-// 4 bytes against its alignment, which is right for Data alone: nothing in it is
-// aligned to more.
-Chunk encode_data(const DataView &data)
-{
-    constexpr std::size_t overhead = 128; // more than tables, lengths and padding take
-    static FrameAllocator allocator;
-    FlatBufferBuilder builder(data.header.size() + data.payload.size() + overhead,
-                              &allocator);
-
-    fb::FinishSizePrefixedFrameBuffer(builder, Encoder{builder}(Data{data}));
-    auto owner = std::make_shared<const flatbuffers::DetachedBuffer>(builder.Release());
-    return {owner, {owner->data(), owner->size()}, true};
 }
 
 Decoded decode(std::span<const std::uint8_t> bytes)

@@ -4,7 +4,6 @@
 
 #pragma once
 
-#include "control/chunk.hpp"
 #include "control/messages.hpp"
 
 #include <cstddef>
@@ -25,12 +24,8 @@ struct DecodeError {
 // sent and when they arrive; what is not printable ASCII arrives as '?'.
 constexpr std::size_t max_text = 200;
 
-// Appends the message to `out` as one frame, length included.
+// Appends the message to `out` as one frame, length included. For Data see DataFrame.
 void encode(const Message &message, std::vector<std::uint8_t> &out);
-
-// A Data frame, length included: the one copy that is made of the bytes before the
-// kernel's.
-Chunk encode_data(const DataView &data);
 
 // Reads one frame, without its length. Every byte is distrusted: the buffer is
 // verified before it is read, and the values are checked against their ranges.

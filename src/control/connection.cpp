@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <numeric>
 
 namespace be::control {
 
@@ -152,16 +153,19 @@ void Connection::read()
         return;
     }
 
-    auto space    = m_session.space();
-    m_read_direct = (space.size() > m_input.size());
+    // The rest of a frame goes where that is, and what follows to m_input.
+    auto space = m_session.space();
+    const std::array<asio::mutable_buffer, 2> buffers{asio::buffer(space.data(),
+                                                                   space.size()),
+                                                      asio::buffer(m_input)};
     m_read_active = true;
-    m_socket->stream().async_read_some(
-            m_read_direct ? asio::buffer(space.data(), space.size()) :
-                            asio::buffer(m_input),
-            [self = shared_from_this()](const ErrorCode &error, std::size_t bytes) {
-                self->m_read_active = false;
-                self->guarded([&] { self->on_read(error, bytes); });
-            });
+    m_socket->stream().async_read_some(buffers,
+                                       [self = shared_from_this()](const ErrorCode &error,
+                                                                   std::size_t bytes) {
+                                           self->m_read_active = false;
+                                           self->guarded(
+                                                   [&] { self->on_read(error, bytes); });
+                                       });
 }
 
 // Gives the session what has been read, piece by piece, until the fabric has enough:
@@ -212,10 +216,9 @@ void Connection::on_read(const ErrorCode &error, std::size_t bytes)
                                                        error.message());
     } else {
         LiveCounters::add(m_counters.bytes_in, bytes);
-        if (!m_read_direct) {
-            m_unread = {m_input.data(), bytes};
-        }
-        consume(m_read_direct ? bytes : 0);
+        const auto filled = std::min(bytes, m_session.space().size());
+        m_unread          = {m_input.data(), bytes - filled};
+        consume(filled);
         read();
     }
     step();
@@ -233,6 +236,58 @@ void Connection::take_output()
         }
         m_writing.push_back(std::move(chunk));
     }
+}
+
+bool Connection::write_data(const DataFrame &frame) noexcept
+{
+    constexpr std::size_t most_before = 32; // a frame, in one call of the system
+
+    if (!m_socket || m_write_active || m_write_failed || !m_writing.empty() ||
+        !m_session.may_send_data()) {
+        return false;
+    }
+
+    auto self    = shared_from_this();
+    bool is_next = true;
+    guarded([&] {
+        is_next = m_flow->take_waiting(m_writing, most_before);
+        if (!is_next) {
+            return;
+        }
+        auto parts               = unwritten();
+        const std::size_t before = std::accumulate(
+                parts.begin(), parts.end(), std::size_t{0},
+                [](std::size_t sum, const iovec &part) { return sum + part.iov_len; });
+        for (const auto &part : frame.parts()) {
+            parts.push_back(part);
+        }
+        m_session.has_sent_data(m_writing.size() + 1);
+        const auto written = m_socket->write(parts);
+        const auto done    = written - std::min(written, before); // of the frame
+        LiveCounters::add(m_counters.bytes_out, written);
+        account();
+        if (done < frame.size()) { // half of one is not followed by another
+            m_flow->add_rest(frame.size() - done);
+        }
+        const bool is_open = taken(written - done);
+        if (done < frame.size()) {
+            m_writing.push_back(frame.copy(done));
+            write();
+        }
+        if (is_open) {
+            m_owner.on_writable(*this);
+        }
+    });
+    return is_next;
+}
+
+std::vector<iovec> Connection::unwritten() const
+{
+    std::vector<iovec> parts;
+    for (const auto &chunk : m_writing) {
+        parts.push_back({const_cast<std::uint8_t *>(chunk.bytes.data()), chunk.size()});
+    }
+    return parts;
 }
 
 void Connection::write()
@@ -275,6 +330,15 @@ void Connection::on_written(const ErrorCode &error, std::size_t bytes)
     m_write_failed = static_cast<bool>(error);
 
     LiveCounters::add(m_counters.bytes_out, bytes);
+    if (taken(bytes) && !m_session.finished()) {
+        m_owner.on_writable(*this);
+    }
+    step();
+}
+
+// The socket has taken these bytes of m_writing. True when data may be sent again.
+bool Connection::taken(std::size_t bytes)
+{
     std::size_t data = 0;
     for (std::size_t n = 0; bytes != 0; bytes -= n) {
         const auto &chunk = m_writing.front();
@@ -290,10 +354,7 @@ void Connection::on_written(const ErrorCode &error, std::size_t bytes)
             m_written = 0;
         }
     }
-    if ((data != 0) && m_flow->drained(data) && !m_session.finished()) {
-        m_owner.on_writable(*this);
-    }
-    step();
+    return (data != 0) && m_flow->drained(data);
 }
 
 Connection::Clock::time_point Connection::deadline() const noexcept

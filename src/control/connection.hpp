@@ -7,6 +7,7 @@
 
 #include "control/counters.hpp"
 #include "control/data_flow.hpp"
+#include "control/data_frame.hpp"
 #include "control/listener.hpp"
 #include "control/session.hpp"
 #include "control/socket.hpp"
@@ -61,6 +62,16 @@ public:
     void set_flow(std::shared_ptr<DataFlow> flow)
     {
         m_flow = std::move(flow);
+    }
+
+    // Writes a frame from where it is, behind those that wait in its flow, and copies what the
+    // socket does not take. False: something else is to be written before it.
+    bool write_data(const DataFrame &frame) noexcept;
+
+    // See Session.
+    Block &memory() noexcept
+    {
+        return m_session.memory();
     }
 
     // Keeps `token` until everything queued so far has been handed to the kernel
@@ -123,6 +134,8 @@ private:
     void on_read(const ErrorCode &error, std::size_t bytes);
     void write();
     void take_output();
+    std::vector<iovec> unwritten() const;
+    bool taken(std::size_t bytes);
     void on_written(const ErrorCode &error, std::size_t bytes);
     void arm_timer();
     void on_timer();
@@ -141,7 +154,6 @@ private:
     std::array<std::uint8_t, 4096> m_input;
     std::span<const std::uint8_t> m_unread; // of m_input: not received by the session
     bool m_read_active = false;
-    bool m_read_direct = false; // to the session's space(), not to m_input
     bool m_paused      = false;
     bool m_consuming   = false;
 

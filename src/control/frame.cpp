@@ -31,7 +31,7 @@ FrameReader::Status FrameReader::read(std::span<const std::uint8_t> &input)
     }
 
     auto take = std::min<std::size_t>(input.size(), m_length - m_filled);
-    std::copy_n(input.begin(), take, m_body.get() + m_filled);
+    std::copy_n(input.begin(), take, bytes() + m_filled);
     m_filled += take;
     input        = input.subspan(take);
     m_handed_out = (m_filled == m_length);
@@ -40,8 +40,8 @@ FrameReader::Status FrameReader::read(std::span<const std::uint8_t> &input)
 
 void FrameReader::make_room()
 {
-    if (m_capacity < m_length) {
-        m_body     = std::make_unique_for_overwrite<std::uint8_t[]>(m_length);
+    if (!m_body || (m_capacity < m_length)) {
+        m_body     = take_block(m_length);
         m_capacity = m_length;
     }
 }
@@ -51,7 +51,7 @@ std::span<std::uint8_t> FrameReader::space() const noexcept
     if (m_handed_out || (m_header_bytes < frame_header_size)) {
         return {};
     }
-    return {m_body.get() + m_filled, m_length - m_filled};
+    return {bytes() + m_filled, m_length - m_filled};
 }
 
 } // namespace be::control

@@ -5,9 +5,10 @@
 
 #pragma once
 
+#include "control/block_cache.hpp"
+
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
 
 namespace be::control {
@@ -36,11 +37,17 @@ public:
     // more.
     Status read(std::span<const std::uint8_t> &input);
 
-    // The frame without its length, aligned for FlatBuffers (as operator new
-    // aligns). Valid until the next read().
+    // The frame without its length, aligned for FlatBuffers. Valid until the next
+    // read().
     std::span<const std::uint8_t> frame() const noexcept
     {
-        return {m_body.get(), m_length};
+        return {bytes(), m_length};
+    }
+
+    // Where frame() is. Who takes it keeps the frame.
+    Block &memory() noexcept
+    {
+        return m_body;
     }
 
     // Where the rest of the frame goes that read() has begun: who puts bytes there
@@ -71,11 +78,15 @@ public:
 
 private:
     void make_room();
+    std::uint8_t *bytes() const noexcept
+    {
+        return reinterpret_cast<std::uint8_t *>(m_body.get());
+    }
 
     std::size_t m_limit        = max_frame_before_auth;
     std::size_t m_header_bytes = 0; // of the length, received so far
     std::uint32_t m_length     = 0;
-    std::unique_ptr<std::uint8_t[]> m_body; // only ever grows
+    Block m_body; // only ever grows
     std::size_t m_capacity = 0;
     std::size_t m_filled   = 0; // of m_length
     bool m_handed_out      = false;

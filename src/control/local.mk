@@ -18,6 +18,8 @@ src_control_libbe_control_la_SOURCES = \
 	src/control/counters.cpp \
 	src/control/counters.hpp \
 	src/control/data_flow.hpp \
+	src/control/data_frame.cpp \
+	src/control/data_frame.hpp \
 	src/control/dial.cpp \
 	src/control/dial.hpp \
 	src/control/failure_limiter.cpp \

@@ -101,12 +101,12 @@ void Reactor::poll() noexcept
         return;
     }
     auto self = shared_from_this(); // a callback may let go of the last user
-    if (m_turn.borrow()) {
+    if (const Turn::Use turn(m_turn); turn) {
         guarded([this] {
-            for (unsigned i = 0; (i < most_in_a_row) && (m_context.poll_one() != 0); ++i) {
+            for (unsigned i = 0; (i < most_in_a_row) && (m_context.poll_one() != 0);
+                 ++i) {
             }
         });
-        m_turn.let_go();
     }
 }
 
@@ -286,10 +286,16 @@ Reactor::start_dial(Dial::Request request, std::chrono::milliseconds patience)
 void Reactor::decide(ConnectionId id, const char *what,
                      std::function<bool(Session &)> decision)
 {
-    if (auto flow = find_flow(id)) {
-        flow->seal();
+    auto flow = find_flow(id);
+    if (flow) {
+        flow->post();
     }
-    post_decision(id, what, std::move(decision));
+    post_decision(id, what, [flow, decision = std::move(decision)](Session &session) {
+        if (flow) {
+            flow->arrived();
+        }
+        return decision(session);
+    });
 }
 
 void Reactor::post_decision(ConnectionId id, const char *what,

@@ -85,6 +85,7 @@ private:
     LocalFabric attached(std::uint64_t fabric_id, const char *what); // any thread
     ConnectionId start_dial(Dial::Request request, std::chrono::milliseconds patience);
     std::shared_ptr<DataFlow> find_flow(ConnectionId id); // any thread
+    bool write(ConnectionId id, const DataFrame &frame);
     std::optional<LocalFabric> find_fabric(std::uint64_t fabric_id); // any thread
     // In the order of the calls, also among data.
     void

@@ -45,7 +45,16 @@ bool Reactor::data(ConnectionId id, const DataView &data)
         return false;
     }
 
-    auto chunk = encode_data(data);
+    // Of less the copy costs less than a call of the system.
+    constexpr std::size_t large = 16 * 1024;
+
+    const DataFrame frame(data);
+    if (data.payload.size() >= large && m_turn.is_lent()) {
+        if (const Turn::Use turn(m_turn); turn && write(id, frame)) {
+            return true;
+        }
+    }
+    auto chunk = frame.copy();
     flow->add(chunk.size());
     auto batch = flow->join(std::move(chunk));
     if (!batch) {
@@ -69,6 +78,17 @@ bool Reactor::data(ConnectionId id, const DataView &data)
         return false;
     });
     return true;
+}
+
+// With the turn. False: it is not the frame's turn yet.
+bool Reactor::write(ConnectionId id, const DataFrame &frame)
+{
+    auto position = m_connections.find(id);
+    if (position == m_connections.end()) {
+        return true;
+    }
+    auto connection = position->second;
+    return connection->write_data(frame);
 }
 
 void Reactor::pause_reading(ConnectionId id, bool paused)

@@ -137,7 +137,7 @@ void Reactor::on_event(Connection &connection, const SessionEvent &event)
         break;
     case SessionEvent::Kind::data:
         if (sink != nullptr) {
-            sink->on_data(id, event.data);
+            sink->on_data(id, event.data, connection.memory());
         }
         break;
     case SessionEvent::Kind::probed:

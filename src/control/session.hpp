@@ -12,6 +12,7 @@
 
 #pragma once
 
+#include "control/chunk.hpp"
 #include "control/codec.hpp"
 #include "control/frame.hpp"
 
@@ -124,7 +125,7 @@ public:
     bool ready();
     bool recover(const RecoverInfo &mine);
     bool recovered(std::uint32_t epoch);
-    bool data(Chunk frame); // of encode_data()
+    bool data(Chunk frame); // one DataFrame
     bool refuse(Reason reason, const std::string &text);
     bool close(bool goodbye, const std::string &detail);
 
@@ -136,6 +137,23 @@ public:
     // Settings::max_queued. Data does not, and is not reported.
     Chunk take_output();
     void sent(std::size_t bytes) noexcept;
+
+    // Data may be sent, and no output is to go before it: who sends it then without
+    // data() and take_output() says so afterwards.
+    bool may_send_data() const noexcept
+    {
+        return carries(feature_tcp_path) && m_ahead.empty() && m_output.empty();
+    }
+    void has_sent_data(std::size_t frames) noexcept
+    {
+        m_messages_out += frames;
+    }
+
+    // Where the bytes of a data event are. Who takes it may keep them.
+    Block &memory() noexcept
+    {
+        return m_reader.memory();
+    }
 
     std::size_t max_queued_data() const noexcept
     {

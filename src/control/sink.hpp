@@ -4,6 +4,7 @@
 
 #pragma once
 
+#include "control/block_cache.hpp"
 #include "control/reason.hpp"
 #include "control/types.hpp"
 
@@ -57,9 +58,10 @@ public:
     }
 
     // With feature_tcp_path agreed, once the connection is established. The bytes are
-    // valid during the call. Comes no more after Node::pause_reading(id, true) has
-    // returned in a callback.
-    virtual void on_data(ConnectionId, const DataView &)
+    // valid during the call, or as long as `memory` lives, if it is taken: they are
+    // somewhere in there. Comes no more after Node::pause_reading(id, true) has returned in
+    // a callback.
+    virtual void on_data(ConnectionId, const DataView &, Block & /* memory */)
     {
     }
 

@@ -65,6 +65,16 @@ std::unique_ptr<Socket> Socket::open(asio::io_context &context, const Tcp &proto
     return std::make_unique<Socket>(context, protocol, fd);
 }
 
+std::size_t Socket::write(std::span<const iovec> parts) noexcept
+{
+    msghdr message{};
+    message.msg_iov    = const_cast<iovec *>(parts.data());
+    message.msg_iovlen = parts.size();
+    const auto written = ::sendmsg(m_stream.native_handle(), &message,
+                                   MSG_DONTWAIT | MSG_NOSIGNAL);
+    return static_cast<std::size_t>(std::max<ssize_t>(written, 0));
+}
+
 void Socket::set_no_delay() noexcept
 {
     ErrorCode ignored; // without it the connection is slower, not wrong

@@ -8,7 +8,10 @@
 #include "control/address.hpp"
 #include "control/asio.hpp"
 
+#include <cstddef>
 #include <memory>
+#include <span>
+#include <sys/uio.h>
 
 namespace be::control {
 
@@ -33,6 +36,10 @@ public:
     {
         return m_stream;
     }
+
+    // Bytes that the kernel has taken; 0 also when the connection has ended, which who
+    // waits until it takes more finds out.
+    std::size_t write(std::span<const iovec> parts) noexcept;
 
     // Small messages go out at once.
     void set_no_delay() noexcept;

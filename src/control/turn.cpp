@@ -36,7 +36,7 @@ bool Turn::ask() noexcept
 
 bool Turn::borrow() noexcept
 {
-    if (!m_turn.try_lock()) {
+    if (is_mine() || !m_turn.try_lock()) {
         return false;
     }
     m_holder.store(std::this_thread::get_id(), std::memory_order_relaxed);

@@ -34,8 +34,29 @@ public:
     // Any thread but the owner: asks for the turn. True when nobody had, and the owner is to be woken.
     bool ask() noexcept;
 
-    // Any thread, when is_lent(): true when the turn is this thread's now, until let_go(). Never waits.
-    bool borrow() noexcept;
+    // Any thread, when is_lent(): the turn, if nobody has it now. Never waits.
+    class Use {
+    public:
+        explicit Use(Turn &turn) noexcept : m_turn(turn.borrow() ? &turn : nullptr)
+        {
+        }
+        ~Use()
+        {
+            if (m_turn != nullptr) {
+                m_turn->let_go();
+            }
+        }
+        Use(const Use &)            = delete;
+        Use &operator=(const Use &) = delete;
+
+        explicit operator bool() const noexcept
+        {
+            return m_turn != nullptr;
+        }
+
+    private:
+        Turn *const m_turn;
+    };
 
     // Any thread: the loan is over, if there is one.
     void give_back() noexcept;
@@ -47,6 +68,8 @@ public:
     }
 
 private:
+    bool borrow() noexcept;
+
     std::mutex m_turn; // locked by who has it
     std::atomic<std::thread::id> m_holder{};
     std::atomic<unsigned> m_uses{0}; // of loans

@@ -18,6 +18,10 @@ namespace {
 // Bytes that may wait before connections are not read any more: a few of the largest frames of each of a few.
 constexpr std::size_t most_waiting = 1u << 20;
 
+// Bytes from which on they are kept where they have arrived: that is a block of that size, and what waits would be far
+// more than is counted if little of it were used.
+constexpr std::size_t least_kept = control::BlockCache::block_size / 2;
+
 constexpr std::size_t cache_line = 64;
 static_assert(control::BlockCache::alignment % cache_line == 0);
 
@@ -128,14 +132,22 @@ void Inbox::on_device(const verbs::AsyncEvent &event)
     push({.kind = ControlEvent::Kind::device, .device = event});
 }
 
-void Inbox::on_data(control::ConnectionId id, const control::DataView &data)
+void Inbox::on_data(control::ConnectionId id, const control::DataView &data,
+                    control::Block &memory)
 {
     ControlEvent event{.kind       = ControlEvent::Kind::data,
                        .connection = id,
                        .epoch      = data.epoch};
     TcpArrival &arrival = event.data;
     arrival.error = decode(data.kind, data.header, data.payload.size(), arrival.frame);
-    if (arrival.error.empty() && !data.payload.empty()) {
+    if (arrival.error.empty() && data.payload.size() >= least_kept &&
+        arrival.frame.kind != TcpFrame::Kind::message) {
+        arrival.payload = {memory.get() + (reinterpret_cast<const std::byte *>(
+                                                   data.payload.data()) -
+                                           memory.get()),
+                           data.payload.size()};
+        arrival.memory  = std::move(memory);
+    } else if (arrival.error.empty() && !data.payload.empty()) {
         const std::size_t front = cache_line - core::data_header_size;
         arrival.memory          = control::take_block(front + data.payload.size());
         arrival.payload         = {arrival.memory.get() + front, data.payload.size()};

@@ -98,7 +98,8 @@ public:
     void on_recover(control::ConnectionId id, const control::RecoverInfo &peer) override;
     void on_recovered(control::ConnectionId id, std::uint32_t epoch) override;
     void on_probed(control::ProbeId id, control::ProbeResult result) override;
-    void on_data(control::ConnectionId id, const control::DataView &data) override;
+    void on_data(control::ConnectionId id, const control::DataView &data,
+                 control::Block &memory) override;
     void on_writable(control::ConnectionId id) override;
 
     // Any thread.

@@ -2,11 +2,8 @@
 
 #include "engine/remote_keys.hpp"
 
-#include "verbs/context.hpp"
-
 #include <algorithm>
 #include <cstring>
-#include <mutex>
 
 namespace be::engine {
 namespace {
@@ -100,18 +97,6 @@ Refusal RemoteKeys::write(std::uint32_t key, std::uint64_t address, std::size_t 
         const std::size_t first = data.size() - std::min(data.size(), tail);
         std::memcpy(to, data.data(), first);
         publish(to + first, data.data() + first, data.size() - first);
-    }
-    return refusal;
-}
-
-Refusal RemoteKeys::read(std::uint32_t key, std::uint64_t address,
-                         std::span<std::byte> data) noexcept
-{
-    const std::lock_guard lock(m_mutex);
-    const Refusal refusal = judge(key, address, data.size(), IBV_ACCESS_REMOTE_READ);
-    if (refusal == Refusal::none && !data.empty()) {
-        std::memcpy(data.data(), reinterpret_cast<const std::byte *>(address),
-                    data.size());
     }
     return refusal;
 }

@@ -9,9 +9,11 @@
 #pragma once
 
 #include "memory/fork_mutex.hpp"
+#include "verbs/context.hpp"
 
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
 #include <span>
 #include <unordered_map>
 
@@ -39,8 +41,17 @@ public:
     // `data` is the piece at `offset` of a write of `whole` bytes; it fits, and is judged as all of that.
     Refusal write(std::uint32_t key, std::uint64_t address, std::size_t whole,
                   std::size_t offset, std::span<const std::byte> data) noexcept;
-    Refusal
-    read(std::uint32_t key, std::uint64_t address, std::span<std::byte> data) noexcept;
+    // `use` is called with the bytes, where they are.
+    template<class Use>
+    Refusal read(std::uint32_t key, std::uint64_t address, std::size_t length, Use &&use)
+    {
+        const std::lock_guard lock(m_mutex);
+        const Refusal refusal = judge(key, address, length, IBV_ACCESS_REMOTE_READ);
+        if (refusal == Refusal::none) {
+            use(std::span(reinterpret_cast<const std::byte *>(address), length));
+        }
+        return refusal;
+    }
 
     // Is that much there, to be read?
     Refusal

@@ -281,16 +281,15 @@ bool TcpPath::send_served(Peer &peer)
                    .number = read.number,
                    .length = read.length,
                    .offset = read.sent};
-    tcp.gathered.resize(std::max(tcp.gathered.size(), length));
-    const std::span<std::byte> bytes = std::span(tcp.gathered).first(length);
-    if (const Refusal why = m_fabric.m_device->keys().read(read.key,
-                                                           read.address + read.sent,
-                                                           bytes);
-        why != Refusal::none) {
+    bool sent      = false;
+    const auto why = m_fabric.m_device->keys().read(
+            read.key, read.address + read.sent, length,
+            [&](std::span<const std::byte> bytes) { sent = send(peer, frame, bytes); });
+    if (why != Refusal::none) {
         refuse(peer, frame, why);
         return true;
     }
-    if (!send(peer, frame, bytes)) {
+    if (!sent) {
         return false;
     }
     BE_FAULT_POINT("piece served");

@@ -4,6 +4,8 @@
 
 #include "control/block_cache.hpp"
 #include "control/data_flow.hpp"
+#include "control/data_frame.hpp"
+#include "control/frame.hpp"
 #include "session_pair.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -58,7 +60,7 @@ BOOST_FIXTURE_TEST_CASE(travels_either_way, SessionPair)
             auto header  = pattern(header_size, 1);
             auto payload = pattern(payload_size, 7);
             DataView sent{200, 0xfffffffe, header, payload};
-            BOOST_TEST(from->session->data(encode_data(sent)));
+            BOOST_TEST(from->session->data(DataFrame(sent).copy()));
             auto stream = stream_of(*from);
             BOOST_TEST(to->session->receive(stream, now).empty());
 
@@ -79,9 +81,9 @@ BOOST_FIXTURE_TEST_CASE(receiving_stops_after_each_and_keeps_the_order, SessionP
     advance_to(State::established);
     auto one = pattern(5000, 1), two = pattern(10, 2);
     client.session->recovered(1);
-    client.session->data(encode_data({.payload = one}));
+    client.session->data(DataFrame({.payload = one}).copy());
     client.session->recovered(2);
-    client.session->data(encode_data({.payload = two}));
+    client.session->data(DataFrame({.payload = two}).copy());
     client.session->recovered(3);
 
     auto stream = stream_of(client);
@@ -104,7 +106,7 @@ BOOST_FIXTURE_TEST_CASE(space_of_a_frame_is_filled_directly, SessionPair)
 {
     advance_to(State::established);
     auto payload = pattern(50000, 3);
-    client.session->data(encode_data({.payload = payload}));
+    client.session->data(DataFrame({.payload = payload}).copy());
     auto stream = stream_of(client);
 
     BOOST_TEST(server.session->space().empty());
@@ -134,7 +136,7 @@ BOOST_AUTO_TEST_CASE(nothing_without_the_feature)
                 ~feature_tcp_path;
         pair.advance_to(State::established);
         for (auto *either : {&pair.server, &pair.client}) {
-            BOOST_TEST(!either->session->data(encode_data({})));
+            BOOST_TEST(!either->session->data(DataFrame({}).copy()));
             BOOST_TEST(either->session->take_output().empty());
             pair.deliver(*either, Data{});
             BOOST_CHECK(either->closed_for() == Reason::unexpected);
@@ -165,7 +167,7 @@ BOOST_FIXTURE_TEST_CASE(data_does_not_count_as_messages_unread, SessionPair)
     advance_to(State::established);
     auto payload = pattern(10000, 0);
     for (int i = 0; i < 10; ++i) {
-        BOOST_TEST(client.session->data(encode_data({.payload = payload})));
+        BOOST_TEST(client.session->data(DataFrame({.payload = payload}).copy()));
         client.session->recovered(1);
     }
     BOOST_TEST(!client.session->finished());
@@ -232,13 +234,100 @@ BOOST_AUTO_TEST_CASE(frames_join_the_batch_under_way)
     const auto first = flow.join(frame(1));
     BOOST_REQUIRE(first);
     BOOST_TEST(!flow.join(frame(2)));
-    flow.seal(); // something else is sent: what comes later must not overtake it
+    flow.post(); // something else is sent: what comes later must not overtake it
     const auto second = flow.join(frame(3));
     BOOST_REQUIRE(second);
     BOOST_TEST(contents(flow.take(first)) == (Bytes{1, 2}));
     BOOST_TEST(!flow.join(frame(4)));
     BOOST_TEST(contents(flow.take(second)) == (Bytes{3, 4}));
     BOOST_TEST(flow.join(frame(5)) != nullptr); // nobody looks at the last one again
+}
+
+// What is left of a frame goes before anything else is taken.
+BOOST_AUTO_TEST_CASE(rest_of_a_frame)
+{
+    DataFlow flow(100);
+    flow.add(10);
+    flow.add_rest(20);
+    BOOST_TEST(!flow.is_open());
+    BOOST_TEST(!flow.drained(10)); // not only what was before it
+    BOOST_TEST(!flow.is_open());
+    BOOST_TEST(!flow.drained(19));
+    BOOST_TEST(flow.drained(1));
+    BOOST_TEST(flow.is_open());
+}
+
+BOOST_AUTO_TEST_CASE(waiting_frames_may_be_fetched)
+{
+    const auto frame = [](std::uint8_t content) { return Chunk::of({content}); };
+    DataFlow flow(100);
+    std::deque<Chunk> out;
+    BOOST_TEST(flow.take_waiting(out, 2));
+    BOOST_TEST(out.empty());
+
+    const auto first = flow.join(frame(1));
+    flow.join(frame(2));
+    BOOST_TEST(!flow.take_waiting(out, 1)); // too many
+    BOOST_TEST(flow.take_waiting(out, 2));
+    BOOST_TEST_REQUIRE(out.size() == 2u);
+    BOOST_TEST(out[1].bytes[0] == 2);
+    const auto second = flow.join(frame(3));
+    BOOST_TEST(second != nullptr); // nobody joins the first one any more
+    BOOST_TEST(flow.take(first).empty());
+    BOOST_TEST(flow.take_waiting(out, 2));
+    BOOST_TEST(out.size() == 3u);
+    BOOST_TEST(flow.take(second).empty());
+
+    flow.post(); // what was called before must be done first
+    BOOST_TEST(!flow.take_waiting(out, 2));
+    const auto third = flow.join(frame(4));
+    BOOST_TEST(!flow.take_waiting(out, 2));
+    flow.arrived();
+    BOOST_TEST(flow.take_waiting(out, 2));
+    BOOST_TEST(flow.take(third).empty());
+    BOOST_TEST(flow.take_waiting(out, 2));
+}
+
+BOOST_AUTO_TEST_CASE(frames_are_those_of_the_codec)
+{
+    FrameReader reader;
+    reader.set_limit(max_frame_with_data);
+    for (std::size_t header_size : {0, 1, 31, 32, 64}) {
+        for (std::size_t size : {0, 1, 2, 3, 4, 5, 4095, 65535, 65536}) {
+            const Bytes header  = pattern(header_size, 3);
+            const Bytes payload = pattern(size, 9);
+            const DataView view{.kind    = static_cast<std::uint8_t>(size),
+                                .epoch   = static_cast<std::uint32_t>(header_size),
+                                .header  = header,
+                                .payload = payload};
+            const DataFrame frame(view);
+            Bytes bytes;
+            for (const iovec &part : frame.parts()) {
+                const auto *from = static_cast<const std::uint8_t *>(part.iov_base);
+                bytes.insert(bytes.end(), from, from + part.iov_len);
+            }
+            BOOST_TEST_REQUIRE(bytes.size() == frame.size());
+            for (std::size_t offset :
+                 {std::size_t{0}, std::size_t{5}, bytes.size() / 2, bytes.size() - 1}) {
+                BOOST_TEST(
+                        same(frame.copy(offset).bytes, std::span(bytes).subspan(offset)));
+            }
+
+            Bytes plain; // as FlatBuffers lays it out
+            encode(Data{view}, plain);
+            for (const Bytes &form : {bytes, plain}) {
+                std::span<const std::uint8_t> input(form);
+                BOOST_REQUIRE(reader.read(input) == FrameReader::Status::complete);
+                const auto decoded = decode(reader.frame());
+                BOOST_REQUIRE(std::holds_alternative<Message>(decoded));
+                const auto &found = std::get<Data>(std::get<Message>(decoded)).view;
+                BOOST_TEST(found.kind == view.kind);
+                BOOST_TEST(found.epoch == view.epoch);
+                BOOST_TEST(same(found.header, header));
+                BOOST_TEST(same(found.payload, payload));
+            }
+        }
+    }
 }
 
 BOOST_AUTO_TEST_CASE(blocks_are_used_again)

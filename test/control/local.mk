@@ -24,6 +24,8 @@ test_control_control_test_SOURCES = \
 	test/control/node_fixture.hpp \
 	test/control/node_rules_test.cpp \
 	test/control/node_test.cpp \
+	test/control/poll_test.cpp \
+	test/control/poller.hpp \
 	test/control/probe_test.cpp \
 	test/control/process_test.cpp \
 	test/control/raw_socket.cpp \

@@ -4,9 +4,11 @@
 
 #include "control/logger.hpp"
 #include "node_fixture.hpp"
-#include "raw_socket.hpp"
+#include "poller.hpp"
 #include "samples.hpp"
 
+#include <boost/test/data/monomorphic.hpp>
+#include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
 
 #include <atomic>
@@ -27,7 +29,7 @@ using Bytes = std::vector<std::uint8_t>;
 Settings with_data(std::size_t max_queued_data = Settings().max_queued_data)
 {
     Settings settings;
-    settings.features        = feature_tcp_path;
+    settings.features        = feature_tcp_path | feature_recovery;
     settings.max_queued_data = max_queued_data;
     return settings;
 }
@@ -92,29 +94,37 @@ struct Connected : NodeFixture {
                 BOOST_REQUIRE(count * size < (256u << 20));
                 continue;
             }
-            round_trips();
-            if (a.is_quiet()) {
+            const bool moves = round_trips();
+            if (!a.is_quiet()) {
+                a.next(Kind::writable);
+            } else if (!moves) {
                 return count;
             }
-            a.next(Kind::writable);
         }
     }
 
-    // The control thread has done what was asked of it, and more.
-    void round_trips()
+    // The control thread has done what was asked of it, and has looked at its sockets. True when the kernel has taken
+    // something meanwhile.
+    bool round_trips()
     {
+        const auto before = node->counters().bytes_out;
         for (int i = 0; i < 10; ++i) {
-            RawSocket(port).receive_as<Challenge>();
+            node->listen("127.0.0.1");
         }
+        return node->counters().bytes_out != before;
     }
 };
+
+// The control thread alone, and one that polls beside it.
+const auto ways = boost::unit_test::data::make({false, true});
 
 } // namespace
 
 BOOST_FIXTURE_TEST_SUITE(node_data, Connected)
 
-BOOST_AUTO_TEST_CASE(arrives_whole_and_in_order)
+BOOST_DATA_TEST_CASE(arrives_whole_and_in_order, ways, polled)
 {
+    const Poller poller(*node, polled);
     const std::size_t sizes[] = {0, 1, 63, 4096, 5000, 30000, max_data_payload};
     std::uint32_t number      = 0;
     for (int round = 0; round < 20; ++round) {
@@ -143,10 +153,49 @@ BOOST_AUTO_TEST_CASE(arrives_whole_and_in_order)
     BOOST_TEST((arrived.payload == payload));
 }
 
+// Some of it is written by this thread and some by the control thread, which writes all other messages.
+BOOST_DATA_TEST_CASE(keeps_its_place_among_other_messages, ways, polled)
+{
+    const Poller poller(*node, polled);
+    constexpr std::uint32_t count = 300;
+    for (std::uint32_t i = 0; i < count; ++i) {
+        while (!send(i, (i % 7) * 9000)) {
+            a.next(Kind::writable);
+        }
+        if (i % 3 == 0) {
+            node->recovered(at_a, i + 1000);
+        }
+    }
+    for (std::uint32_t i = 0; i < count; ++i) {
+        expect(i, (i % 7) * 9000);
+        if (i % 3 == 0) {
+            auto other = b.next(Kind::recovered);
+            BOOST_TEST_REQUIRE(other.recover.epoch == i + 1000);
+        }
+    }
+}
+
+// A frame that the socket took in part, when the end comes.
+BOOST_DATA_TEST_CASE(end_in_the_middle_of_a_frame, ways, polled)
+{
+    const Poller poller(*node, polled);
+    node->pause_reading(at_b, true);
+    auto count = fill(max_data_payload);
+    node->close(at_a);
+    BOOST_CHECK(a.next(Kind::closed).reason == Reason::local);
+    BOOST_TEST(send(count, 10)); // leads nowhere
+    node->pause_reading(at_b, false);
+    for (std::uint32_t i = 0; i < count; ++i) {
+        expect(i, max_data_payload);
+    }
+    BOOST_CHECK(b.next(Kind::closed).reason == Reason::goodbye);
+}
+
 // The receiver stops reading: the sender is stopped, told when to go on, and nothing is
 // lost or doubled.
-BOOST_AUTO_TEST_CASE(receiver_that_pauses_stops_the_sender)
+BOOST_DATA_TEST_CASE(receiver_that_pauses_stops_the_sender, ways, polled)
 {
+    const Poller poller(*node, polled);
     for (std::size_t size : {std::size_t(100), std::size_t(4000), max_data_payload}) {
         node->pause_reading(at_b, true);
         round_trips();
@@ -165,8 +214,9 @@ BOOST_AUTO_TEST_CASE(receiver_that_pauses_stops_the_sender)
     BOOST_TEST(node->counters().slow_readers == 0u);
 }
 
-BOOST_AUTO_TEST_CASE(pause_in_a_callback_takes_effect_at_once)
+BOOST_DATA_TEST_CASE(pause_in_a_callback_takes_effect_at_once, ways, polled)
 {
+    const Poller poller(*node, polled);
     constexpr std::uint32_t count = 50;
     pause_at_first                = true;
     for (std::uint32_t i = 0; i < count; ++i) {
@@ -186,8 +236,9 @@ BOOST_AUTO_TEST_CASE(pause_in_a_callback_takes_effect_at_once)
     }
 }
 
-BOOST_AUTO_TEST_CASE(what_was_taken_arrives_before_goodbye)
+BOOST_DATA_TEST_CASE(what_was_taken_arrives_before_goodbye, ways, polled)
 {
+    const Poller poller(*node, polled);
     BOOST_TEST(send(0, max_data_payload));
     BOOST_TEST(send(1, 10));
     node->close(at_a);
@@ -197,8 +248,9 @@ BOOST_AUTO_TEST_CASE(what_was_taken_arrives_before_goodbye)
     BOOST_CHECK(a.next(Kind::closed).reason == Reason::local);
 }
 
-BOOST_AUTO_TEST_CASE(end_of_a_peer_that_is_not_read)
+BOOST_DATA_TEST_CASE(end_of_a_peer_that_is_not_read, ways, polled)
 {
+    const Poller poller(*node, polled);
     node->pause_reading(at_b, true);
     BOOST_TEST(send(0, 10));
     node->close(at_a, false);
@@ -211,8 +263,9 @@ BOOST_AUTO_TEST_CASE(end_of_a_peer_that_is_not_read)
 }
 
 // A paused connection that is closed here goes away like any other.
-BOOST_AUTO_TEST_CASE(end_of_a_paused_connection)
+BOOST_DATA_TEST_CASE(end_of_a_paused_connection, ways, polled)
 {
+    const Poller poller(*node, polled);
     node->pause_reading(at_b, true);
     auto count = fill(max_data_payload);
     BOOST_TEST(count > 0u);
@@ -232,8 +285,9 @@ BOOST_AUTO_TEST_CASE(end_of_a_paused_connection)
     BOOST_TEST(b.is_quiet());
 }
 
-BOOST_AUTO_TEST_CASE(calls_that_lead_nowhere)
+BOOST_DATA_TEST_CASE(calls_that_lead_nowhere, ways, polled)
 {
+    const Poller poller(*node, polled);
     std::mutex mutex;
     std::vector<std::string> log;
     set_logger([&](Level, const std::string &text) {
@@ -272,8 +326,9 @@ BOOST_AUTO_TEST_CASE(calls_that_lead_nowhere)
 }
 
 // Two threads send on one connection as fast as it takes it.
-BOOST_AUTO_TEST_CASE(several_senders)
+BOOST_DATA_TEST_CASE(several_senders, ways, polled)
 {
+    const Poller poller(*node, polled);
     constexpr std::uint32_t each = 300;
     std::atomic<unsigned> writable{0};
     a.respond = [&](const Happening &happening) {

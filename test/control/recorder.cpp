@@ -111,8 +111,11 @@ void Recorder::on_probed(ProbeId id, ProbeResult result)
     record({.kind = Happening::Kind::probed, .id = id, .probe = result});
 }
 
-void Recorder::on_data(ConnectionId id, const DataView &data)
+void Recorder::on_data(ConnectionId id, const DataView &data, Block &memory)
 {
+    if (keeps_memory) { // before it is read: that is what it is kept for
+        m_kept.push_back(std::move(memory));
+    }
     Happening happening{.kind      = Happening::Kind::data,
                         .id        = id,
                         .data_kind = data.kind,

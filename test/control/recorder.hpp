@@ -13,6 +13,7 @@
 #include <functional>
 #include <mutex>
 #include <string>
+#include <vector>
 
 namespace be::control::test {
 
@@ -81,6 +82,9 @@ public:
     // connections exist. The default accepts and confirms everything.
     std::function<void(const Happening &)> respond;
 
+    // Keeps the memory of data, as long as it lives itself.
+    bool keeps_memory = false;
+
 private:
     void on_connect(ConnectionId id, const ConnectInfo &peer) override;
     void on_accept(ConnectionId id, const ConnectInfo &peer) override;
@@ -88,7 +92,7 @@ private:
     void on_recover(ConnectionId id, const RecoverInfo &peer) override;
     void on_recovered(ConnectionId id, std::uint32_t epoch) override;
     void on_probed(ProbeId id, ProbeResult result) override;
-    void on_data(ConnectionId id, const DataView &data) override;
+    void on_data(ConnectionId id, const DataView &data, Block &memory) override;
     void on_writable(ConnectionId id) override;
     void on_closed(ConnectionId id, Reason reason, const std::string &detail) override;
     void record(Happening happening);
@@ -101,6 +105,7 @@ private:
     std::mutex m_mutex;
     std::condition_variable m_changed;
     std::deque<Happening> m_happenings;
+    std::vector<Block> m_kept;
 };
 
 } // namespace be::control::test

@@ -151,9 +151,14 @@ BOOST_AUTO_TEST_CASE(a_key_opens_its_range_and_nothing_else)
         return keys.write(key, at, length, 0, std::span(data).first(length));
     };
     const auto read = [&](std::uint32_t key, std::uint64_t at, std::size_t length) {
-        std::array<std::byte, 64> out;
         const Refusal checked = keys.readable(key, at, length);
-        BOOST_CHECK(keys.read(key, at, std::span(out).first(length)) == checked);
+        bool used             = false;
+        BOOST_CHECK(keys.read(key, at, length, [&](std::span<const std::byte> bytes) {
+            used = true;
+            BOOST_CHECK(address_of(bytes.data()) == at);
+            BOOST_CHECK(bytes.size() == length);
+        }) == checked);
+        BOOST_CHECK(used == (checked == Refusal::none));
         return checked;
     };
     for (std::uint32_t key : {0u, 4u, 5u, ~0u}) {

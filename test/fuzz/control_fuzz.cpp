@@ -10,6 +10,7 @@
 // Aborts when a session breaks a promise of its header, above all when it believes that
 // somebody is authenticated who was not.
 
+#include "control/data_frame.hpp"
 #include "control/session.hpp"
 
 #include <algorithm>
@@ -191,7 +192,7 @@ public:
             m_target.recovered(1);
             break;
         case Step::data:
-            m_target.data(encode_data({.payload = input.take(input.byte())}));
+            m_target.data(DataFrame({.payload = input.take(input.byte())}).copy());
             break;
         }
         collect();
