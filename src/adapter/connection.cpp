@@ -135,9 +135,11 @@ void Connection::send(CallState &call)
     if (streams) {
         call.stream->bind(call.connection, call.id, 0, true);
     }
-    call.sending      = true;
-    call.self_sending = call.shared_from_this();
+    call.sending = true;
     worker().send(*this, call.out);
+    if (call.sending) {
+        call.self_sending = call.shared_from_this();
+    }
 }
 
 void Connection::remove(CallState &call, bool tell)

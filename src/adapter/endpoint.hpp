@@ -104,14 +104,28 @@ struct Outgoing {
     }
 
     Done done;
-    size_t header_size = 0;
     Body body;
-    std::array<std::byte, wire::max_size> header;
 
-    void encode(const wire::Header &values) noexcept
+    void encode(const wire::Header &values)
     {
-        header_size = wire::encode(values, header);
+        const size_t size = wire::size_of(values);
+        if (size > m_short.size()) {
+            m_long = std::make_unique_for_overwrite<std::byte[]>(size);
+        }
+        m_header = {(size > m_short.size()) ? m_long.get() : m_short.data(), size};
+        wire::encode(values, m_header);
     }
+
+    std::span<const std::byte> header() const noexcept
+    {
+        return m_header;
+    }
+
+private:
+    // Most texts are short; what is allocated with each call should be, too.
+    std::array<std::byte, 128> m_short;
+    std::unique_ptr<std::byte[]> m_long;
+    std::span<std::byte> m_header;
 };
 
 } // namespace be::adapter

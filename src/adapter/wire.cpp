@@ -44,9 +44,10 @@ const char *check(const std::byte *from, std::size_t size) noexcept
 
 } // namespace
 
-std::size_t encode(const Header &header, std::span<std::byte, max_size> to) noexcept
+std::size_t encode(const Header &header, std::span<std::byte> to) noexcept
 {
-    const std::size_t text = std::min(header.text.size(), max_text);
+    const std::size_t size = size_of(header);
+    const std::size_t text = size - fixed_size;
     std::byte *at          = to.data();
 
     put(at, magic);
@@ -64,7 +65,7 @@ std::size_t encode(const Header &header, std::span<std::byte, max_size> to) noex
     if (text != 0) {
         std::memcpy(at + fixed_size, header.text.data(), text);
     }
-    return fixed_size + text;
+    return size;
 }
 
 std::optional<Header> decode(std::span<const std::byte> from, const char **why) noexcept

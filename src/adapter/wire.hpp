@@ -34,6 +34,7 @@
 
 #include <byteexpress/status.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -78,8 +79,14 @@ struct Header {
     std::string_view text    = {}; // decoded: inside the span that was decoded
 };
 
-// Bytes written. A text that is longer than max_text is cut.
-std::size_t encode(const Header &header, std::span<std::byte, max_size> to) noexcept;
+// Bytes that encode() writes. A text that is longer than max_text is cut.
+inline std::size_t size_of(const Header &header) noexcept
+{
+    return fixed_size + std::min(header.text.size(), max_text);
+}
+
+// Returns size_of(header); `to` has room for as many.
+std::size_t encode(const Header &header, std::span<std::byte> to) noexcept;
 
 // Nothing when it is not a header: then *why (never null) says what is wrong.
 std::optional<Header> decode(std::span<const std::byte> from, const char **why) noexcept;

@@ -128,8 +128,8 @@ void Worker::send(Endpoint &endpoint, Outgoing &out)
     }
     counters.sent.fetch_add(1, std::memory_order_relaxed);
     const ucs_status_ptr_t p = ucp_am_send_nbx(endpoint.m_ep, wire::active_message,
-                                               out.header.data(), out.header_size, buffer,
-                                               count, &param);
+                                               out.header().data(), out.header().size(),
+                                               buffer, count, &param);
     if (!UCS_PTR_IS_PTR(p)) {
         out.done(out, UCS_PTR_STATUS(p));
     }
@@ -190,17 +190,18 @@ ucs_status_t Worker::on_active_message(const void *header, size_t header_length,
     }
     counters.received.fetch_add(1, std::memory_order_relaxed);
 
-    const auto endpoint = at->second;
+    // Lives on when it is closed in there: bury() comes later.
+    Endpoint &endpoint = *at->second;
     Incoming message;
     message.header   = *decoded;
     message.data     = data;
     message.length   = length;
     message.remote   = (param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) != 0;
     message.keepable = (param->recv_attr & UCP_AM_RECV_ATTR_FLAG_DATA) != 0;
-    why              = endpoint->on_message(message);
+    why              = endpoint.on_message(message);
     if (why != nullptr) {
         counters.violations.fetch_add(1, std::memory_order_relaxed);
-        fail(*endpoint, std::string("protocol violated by the other side: ") + why);
+        fail(endpoint, std::string("protocol violated by the other side: ") + why);
     }
     return message.taken ? UCS_INPROGRESS : UCS_OK;
 }
