@@ -13,9 +13,8 @@ namespace be::adapter {
 
 namespace {
 
-Clock::time_point after(std::chrono::microseconds timeout)
+Clock::time_point after(Clock::time_point now, std::chrono::microseconds timeout)
 {
-    const Clock::time_point now = Clock::now();
     // in microseconds: more of them than nanoseconds fit into a duration
     const auto longest = std::chrono::floor<std::chrono::microseconds>(
             Clock::time_point::max() - now);
@@ -30,7 +29,8 @@ CallState::CallState(std::shared_ptr<ChannelState> owner, const std::string &nam
     channel(std::move(owner)),
     method(name),
     options(call_options),
-    deadline(after(call_options.timeout)),
+    begun(Clock::now()),
+    deadline(after(begun, call_options.timeout)),
     deadline_timer(*this,
                    [](Timer &timer) {
                        CallState &call = static_cast<CallTimer &>(timer).call;
@@ -39,7 +39,7 @@ CallState::CallState(std::shared_ptr<ChannelState> owner, const std::string &nam
     retry_timer(*this,
                 [](Timer &timer) {
                     CallState &call = static_cast<CallTimer &>(timer).call;
-                    call.channel->dispatch(call);
+                    call.channel->dispatch(call, Clock::now());
                 }),
     out(*this,
         [](Outgoing &sent, ucs_status_t status) {
@@ -101,7 +101,7 @@ Reply CallState::take()
 
 bool CallState::wait_for(std::chrono::microseconds limit)
 {
-    return wait(worker(), after(limit));
+    return wait(worker(), after(Clock::now(), limit));
 }
 
 void CallState::on_part()

@@ -62,6 +62,7 @@ public:
     const std::shared_ptr<ChannelState> channel;
     const std::string method;
     const CallOptions options;
+    const Clock::time_point begun;
     const Clock::time_point deadline;
 
     //

@@ -41,19 +41,19 @@ void ChannelState::submit(CallState &call)
         return;
     }
     m_worker->timers.add(call.deadline_timer, call.deadline);
-    dispatch(call);
+    dispatch(call, call.begun); // a moment ago: not worth another look at the clock
 }
 
-void ChannelState::dispatch(CallState &call)
+void ChannelState::dispatch(CallState &call, Clock::time_point now)
 {
-    if (call.deadline <= Clock::now()) {
+    if (call.deadline <= now) {
         end(call, Status::deadline_exceeded,
             "the deadline passed before the call was sent");
         return;
     }
     if ((m_current != nullptr) && queue_of(call).empty() &&
         m_current->accepts(call.options.priority == Priority::bulk)) {
-        m_current->send(call);
+        m_current->send(call, now);
         return;
     }
     if (m_queue.size() + m_bulk_queue.size() >= m_options.max_queued) {
@@ -95,7 +95,7 @@ void ChannelState::pump()
                m_current->accepts(queue == &m_bulk_queue)) {
             CallState &call = *queue->front();
             leave(call, false);
-            m_current->send(call);
+            m_current->send(call, Clock::now());
         }
     }
 }
@@ -171,7 +171,7 @@ void ChannelState::on_sent(CallState &call, ucs_status_t status)
             finish(call);
         }
     } else if (std::exchange(call.retry_when_sent, false)) {
-        dispatch(call);
+        dispatch(call, Clock::now());
     } else if ((status != UCS_OK) && (call.stage == Stage::sent)) {
         // Usually the connection has failed; whatever it is, the request is lost.
         m_worker->fail(*call.connection,
@@ -252,7 +252,7 @@ void ChannelState::retry(CallState &call, Status status, std::string text)
         m_worker->timers.add(call.retry_timer,
                              Clock::now() + backoff(call.reply.attempts - 1));
     } else {
-        dispatch(call);
+        dispatch(call, Clock::now());
     }
 }
 

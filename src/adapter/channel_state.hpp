@@ -55,7 +55,7 @@ public:
     //
 
     void submit(CallState &call);
-    void dispatch(CallState &call); // now, or by way of the queue
+    void dispatch(CallState &call, Clock::time_point now); // or by way of the queue
     void close();
     void on_stop() override;
     void end(CallState &call, Status status, std::string text);

@@ -59,7 +59,7 @@ void Completion::spin(Worker &worker, Clock::time_point until,
     }
     while (!ready() && !worker.stopped()) {
         helper.progress();
-        if (Clock::now() >= until) {
+        if (!ready() && (Clock::now() >= until)) {
             break;
         }
     }

@@ -16,13 +16,12 @@ namespace be::adapter {
 
 namespace {
 
-uint64_t microseconds_left(Clock::time_point deadline)
+uint64_t microseconds_left(Clock::time_point deadline, Clock::time_point now)
 {
     if (deadline == Clock::time_point::max()) {
         return 0; // for ever
     }
-    const auto left = std::chrono::ceil<std::chrono::microseconds>(deadline -
-                                                                   Clock::now());
+    const auto left = std::chrono::ceil<std::chrono::microseconds>(deadline - now);
     return static_cast<uint64_t>(std::max<int64_t>(left.count(), 1));
 }
 
@@ -97,7 +96,7 @@ void Connection::on_welcome(const exchange::Message &welcome,
     m_channel->on_ready(*this);
 }
 
-void Connection::send(CallState &call)
+void Connection::send(CallState &call, Clock::time_point now)
 {
     const bool streams = call.stream != nullptr;
     if (streams && ((m_features & exchange::feature_streams) == 0)) {
@@ -129,7 +128,7 @@ void Connection::send(CallState &call)
                                                    (streams ? wire::flag_stream : 0)),
                      .connection = peer(),
                      .id         = call.id,
-                     .value      = microseconds_left(call.deadline),
+                     .value      = microseconds_left(call.deadline, now),
                      .code       = streams ? call.stream->options.parts : 0,
                      .text       = call.method});
     if (streams) {

@@ -31,7 +31,7 @@ public:
     void on_failure(const std::string &why) override;
 
     // Sends the call's request; the call is in the table from now on.
-    void send(CallState &call);
+    void send(CallState &call, Clock::time_point now);
 
     // Takes the call out of the table. `tell` the server that nobody waits.
     void remove(CallState &call, bool tell);

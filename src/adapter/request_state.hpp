@@ -40,7 +40,7 @@ public:
     RequestState &operator=(const RequestState &) = delete;
 
     // On the worker's thread, without the lock: the handler, or why not.
-    static void run(std::shared_ptr<RequestState> request);
+    static void run(std::shared_ptr<RequestState> request, Clock::time_point now);
 
     // Any thread, once (later answers are dropped). Without the lock.
     void answer(Status status, const std::string &text, uint32_t code, Body body);

@@ -13,7 +13,7 @@ namespace be::adapter {
 
 namespace {
 
-Clock::time_point deadline_of(uint64_t microseconds)
+Clock::time_point deadline_of(uint64_t microseconds, Worker &worker)
 {
     // 0: for ever; so is what would not fit into the clock
     constexpr uint64_t longest =
@@ -21,7 +21,7 @@ Clock::time_point deadline_of(uint64_t microseconds)
     if ((microseconds == 0) || (microseconds > longest)) {
         return Clock::time_point::max();
     }
-    return Clock::now() + std::chrono::microseconds(microseconds);
+    return worker.now() + std::chrono::microseconds(microseconds);
 }
 
 } // namespace
@@ -157,7 +157,8 @@ const char *ServerConnection::on_request(Incoming &message)
     accept(message,
            std::make_shared<RequestState>(std::static_pointer_cast<ServerConnection>(
                                                   shared_from_this()),
-                                          *method, header.id, deadline_of(header.value)));
+                                          *method, header.id,
+                                          deadline_of(header.value, worker())));
     return nullptr;
 }
 

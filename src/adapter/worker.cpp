@@ -46,6 +46,7 @@ void Worker::lock()
 {
     m_mutex.lock();
     t_under_lock = true;
+    m_now.reset();
 }
 
 bool Worker::try_lock()
@@ -54,6 +55,7 @@ bool Worker::try_lock()
         return false;
     }
     t_under_lock = true;
+    m_now.reset();
     return true;
 }
 
@@ -125,11 +127,12 @@ void Worker::arrived(std::shared_ptr<RequestState> request, bool bulk)
 
 unsigned Worker::round()
 {
+    m_now.reset();
     unsigned count = ucp_worker_progress(m_worker);
 
     count += m_posted.run();
     if (!timers.empty()) {
-        count += timers.advance(Clock::now());
+        count += timers.advance(now());
     }
     return count + bury();
 }
@@ -147,19 +150,21 @@ bool Worker::drive()
         m_batch.push_back(std::move(m_arrived_bulk.front()));
         m_arrived_bulk.pop_front();
     }
+    const Clock::time_point read = m_batch.empty() ? Clock::time_point() : now();
     unlock_and_settle();
 
     count += static_cast<unsigned>(m_batch.size());
-    run_requests(m_batch);
+    run_requests(read);
     return count != 0;
 }
 
-void Worker::run_requests(std::vector<std::shared_ptr<RequestState>> &requests)
+void Worker::run_requests(Clock::time_point now)
 {
-    for (std::shared_ptr<RequestState> &request : requests) {
-        RequestState::run(std::move(request));
+    for (std::shared_ptr<RequestState> &request : m_batch) {
+        RequestState::run(std::move(request), now);
+        now = Clock::now(); // the handler took its time
     }
-    requests.clear();
+    m_batch.clear();
 }
 
 Worker::Helper::Helper(Worker &worker) : m_worker(worker)
@@ -239,7 +244,8 @@ void Worker::thread_main()
     t_worker = this;
     while (!m_stop.load(std::memory_order_relaxed)) {
         if (drive()) {
-            since = {};
+            since  = {};
+            rounds = 0;
         } else if ((m_options.progress != Progress::polling) &&
                    (m_serving.load(std::memory_order_relaxed) == 0) &&
                    ((m_helpers.load(std::memory_order_relaxed) > 0) ||

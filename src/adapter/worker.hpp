@@ -24,6 +24,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <unordered_map>
@@ -208,6 +209,15 @@ public:
         m_serving.fetch_add(change, std::memory_order_relaxed);
     }
 
+    // The time, as it was read first in this round, or since the lock was taken.
+    Clock::time_point now()
+    {
+        if (!m_now) {
+            m_now = Clock::now();
+        }
+        return *m_now;
+    }
+
     TimerWheel timers{Clock::now()};
     std::unordered_set<Resident *> residents;
 
@@ -229,7 +239,7 @@ private:
     void lend();
     void rest(Rest kind, int timeout_ms) noexcept;
     void wake() noexcept;
-    void run_requests(std::vector<std::shared_ptr<RequestState>> &requests);
+    void run_requests(Clock::time_point now);
     void end();
     unsigned round();
     unsigned bury();
@@ -277,6 +287,7 @@ private:
     std::vector<std::shared_ptr<Endpoint>> m_flushed;
     unsigned m_closing     = 0; // UCP endpoints whose close has not ended
     Completion *m_finished = nullptr; // last first
+    std::optional<Clock::time_point> m_now; // once it was read
     std::deque<std::shared_ptr<RequestState>> m_arrived;
     std::deque<std::shared_ptr<RequestState>> m_arrived_bulk;
 
