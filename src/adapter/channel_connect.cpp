@@ -20,7 +20,7 @@ void ChannelState::connect()
     if (why.empty()) {
         m_current = std::move(connection);
     } else {
-        counters.failures.fetch_add(1, std::memory_order_relaxed);
+        counters.failures.add();
         not_connected(address, why, false);
     }
 }
@@ -32,9 +32,9 @@ void ChannelState::on_ready(Connection &connection)
     if (m_current.get() != &connection) {
         return;
     }
-    counters.connects.fetch_add(1, std::memory_order_relaxed);
+    counters.connects.add();
     if ((known != 0) && (known != connection.incarnation())) {
-        counters.restarts.fetch_add(1, std::memory_order_relaxed);
+        counters.restarts.add();
     }
     known = connection.incarnation();
     pump();
@@ -61,7 +61,7 @@ void ChannelState::on_failed(Connection &connection, const std::string &why,
                              bool was_ready)
 {
     if (m_current.get() == &connection) {
-        counters.failures.fetch_add(1, std::memory_order_relaxed);
+        counters.failures.add();
         m_current.reset();
         not_connected(connection.address(), why, was_ready);
     }

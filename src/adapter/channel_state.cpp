@@ -29,7 +29,7 @@ ChannelState::ChannelState(std::shared_ptr<Worker> worker,
 
 void ChannelState::submit(CallState &call)
 {
-    counters.active.fetch_add(1, std::memory_order_relaxed);
+    counters.active.add();
     m_worker->expect(1);
     call.next_active = m_active;
     if (m_active != nullptr) {
@@ -84,7 +84,7 @@ void ChannelState::enqueue(CallState &call)
     call.place  = std::prev(queue.end());
     *call.place = &call;
     call.stage  = Stage::queued;
-    counters.queued.fetch_add(1, std::memory_order_relaxed);
+    counters.queued.add();
 }
 
 // Sends what the connection has room for.
@@ -105,7 +105,7 @@ void ChannelState::leave(CallState &call, bool tell)
     switch (call.stage) {
     case Stage::queued:
         m_spare.splice(m_spare.begin(), queue_of(call), call.place);
-        counters.queued.fetch_sub(1, std::memory_order_relaxed);
+        counters.queued.subtract();
         break;
     case Stage::sent:
         call.connection->remove(call, tell);
@@ -154,9 +154,9 @@ void ChannelState::end(CallState &call, Status status, std::string text)
 // Nothing of the caller's is in use any more.
 void ChannelState::finish(CallState &call)
 {
-    counters.active.fetch_sub(1, std::memory_order_relaxed);
-    counters.calls.fetch_add(1, std::memory_order_relaxed);
-    m_worker->counters.calls.fetch_add(1, std::memory_order_relaxed);
+    counters.active.subtract();
+    counters.calls.add();
+    m_worker->counters.calls.add();
     m_worker->expect(-1);
     m_worker->finished(call);
 }
@@ -243,8 +243,8 @@ void ChannelState::retry(CallState &call, Status status, std::string text)
         end(call, status, std::move(text));
         return;
     }
-    counters.retries.fetch_add(1, std::memory_order_relaxed);
-    m_worker->counters.retries.fetch_add(1, std::memory_order_relaxed);
+    counters.retries.add();
+    m_worker->counters.retries.add();
     leave(call, false);
     if (call.sending) {
         call.retry_when_sent = true; // UCP has the body and the header until then

@@ -13,22 +13,23 @@
 #include "adapter/address.hpp"
 #include "adapter/call_state.hpp"
 #include "adapter/connection.hpp"
+#include "adapter/counter.hpp"
 #include "adapter/worker.hpp"
 
-#include <atomic>
 #include <list>
 #include <random>
 
 namespace be::adapter {
 
+// Changed under the worker's lock.
 struct ChannelCounters {
-    std::atomic<uint64_t> calls    = 0;
-    std::atomic<uint64_t> retries  = 0;
-    std::atomic<uint64_t> connects = 0;
-    std::atomic<uint64_t> failures = 0;
-    std::atomic<uint64_t> restarts = 0;
-    std::atomic<uint64_t> active   = 0; // submitted, not ended
-    std::atomic<uint64_t> queued   = 0;
+    Counter<uint64_t> calls;
+    Counter<uint64_t> retries;
+    Counter<uint64_t> connects;
+    Counter<uint64_t> failures;
+    Counter<uint64_t> restarts;
+    Counter<uint64_t> active; // submitted, not ended
+    Counter<uint64_t> queued;
 };
 
 class ChannelState : public std::enable_shared_from_this<ChannelState>, public Resident {

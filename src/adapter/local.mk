@@ -46,6 +46,7 @@ src_adapter_libbe_adapter_la_SOURCES = \
 	src/adapter/connection.hpp \
 	src/adapter/context.cpp \
 	src/adapter/context.hpp \
+	src/adapter/counter.hpp \
 	src/adapter/endpoint.hpp \
 	src/adapter/exchange/acceptor.cpp \
 	src/adapter/exchange/acceptor.hpp \

@@ -60,7 +60,7 @@ void RequestState::run(std::shared_ptr<RequestState> request, Clock::time_point 
         return;
     }
     server.counters.requests.fetch_add(1, std::memory_order_relaxed);
-    self.connection->worker().counters.requests.fetch_add(1, std::memory_order_relaxed);
+    self.connection->worker().counters.requests.add();
     try {
         if (self.m_stream != nullptr) {
             self.m_stream->grant();

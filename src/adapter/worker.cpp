@@ -176,8 +176,7 @@ Worker::Helper::~Helper()
 {
     m_worker.m_helped.store(true, std::memory_order_relaxed);
     if ((m_worker.m_helpers.fetch_sub(1, std::memory_order_seq_cst) == 1) &&
-        ((m_worker.m_expected.load(std::memory_order_relaxed) > 0) ||
-         !m_worker.m_posted.empty())) {
+        ((m_worker.m_expected > 0) || !m_worker.m_posted.empty())) {
         m_worker.wake();
     }
 }

@@ -11,6 +11,7 @@
 #pragma once
 
 #include "adapter/context.hpp"
+#include "adapter/counter.hpp"
 #include "adapter/endpoint.hpp"
 #include "adapter/exchange/loop.hpp"
 #include "adapter/exchange/secret.hpp"
@@ -36,15 +37,16 @@ namespace be::adapter {
 class Completion;
 class RequestState;
 
+// Changed under the lock, or by the thread alone (sleeps, requests).
 struct WorkerCounters {
-    std::atomic<uint64_t> sent       = 0;
-    std::atomic<uint64_t> received   = 0;
-    std::atomic<uint64_t> sleeps     = 0;
-    std::atomic<uint64_t> failures   = 0;
-    std::atomic<uint64_t> violations = 0;
-    std::atomic<uint64_t> calls      = 0;
-    std::atomic<uint64_t> retries    = 0;
-    std::atomic<uint64_t> requests   = 0;
+    Counter<uint64_t> sent;
+    Counter<uint64_t> received;
+    Counter<uint64_t> sleeps;
+    Counter<uint64_t> failures;
+    Counter<uint64_t> violations;
+    Counter<uint64_t> calls;
+    Counter<uint64_t> retries;
+    Counter<uint64_t> requests;
 };
 
 class Worker : public std::enable_shared_from_this<Worker> {
@@ -199,7 +201,7 @@ public:
     // wakes the thread.
     void expect(int change) noexcept
     {
-        m_expected.fetch_add(change, std::memory_order_relaxed);
+        m_expected.add(change);
     }
 
     // Connections of servers, changed by so many. While there are some, the thread does
@@ -291,12 +293,12 @@ private:
     std::deque<std::shared_ptr<RequestState>> m_arrived;
     std::deque<std::shared_ptr<RequestState>> m_arrived_bulk;
 
-    std::atomic<Rest> m_rest    = Rest::awake;
-    std::atomic<int> m_helpers  = 0;
-    std::atomic<bool> m_helped  = false; // since the thread looked last
-    std::atomic<int> m_expected = 0;
-    std::atomic<int> m_serving  = 0;
-    std::atomic<bool> m_stop    = false;
+    std::atomic<Rest> m_rest   = Rest::awake;
+    std::atomic<int> m_helpers = 0;
+    std::atomic<bool> m_helped = false; // since the thread looked last
+    Counter<int> m_expected; // changed under the lock
+    std::atomic<int> m_serving = 0;
+    std::atomic<bool> m_stop   = false;
     std::thread m_thread;
     std::vector<std::shared_ptr<RequestState>> m_batch; // the thread's
 };

@@ -233,7 +233,7 @@ unsigned Worker::bury()
         m_endpoints.erase(endpoint.m_number);
         destroy(endpoint, failure.why);
         if (!failure.in_order) {
-            counters.failures.fetch_add(1, std::memory_order_relaxed);
+            counters.failures.add();
         }
         endpoint.on_failure(failure.why);
         count++;

@@ -88,7 +88,7 @@ void Worker::sleep()
     }
     unlock_and_settle();
     if (status == UCS_OK) {
-        counters.sleeps.fetch_add(1, std::memory_order_relaxed);
+        counters.sleeps.add();
         rest(Rest::asleep, timeout);
     } else if (status != UCS_ERR_BUSY) {
         rest(Rest::lent, 1); // a transport that cannot wake anybody

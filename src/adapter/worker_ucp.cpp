@@ -126,7 +126,7 @@ void Worker::send(Endpoint &endpoint, Outgoing &out)
         buffer         = parts.data();
         count          = parts.size();
     }
-    counters.sent.fetch_add(1, std::memory_order_relaxed);
+    counters.sent.add();
     const ucs_status_ptr_t p = ucp_am_send_nbx(endpoint.m_ep, wire::active_message,
                                                out.header().data(), out.header().size(),
                                                buffer, count, &param);
@@ -181,14 +181,14 @@ ucs_status_t Worker::on_active_message(const void *header, size_t header_length,
                                       &why);
     if (!decoded) {
         // whose it is cannot be told: UCP knows workers, not connections
-        counters.violations.fetch_add(1, std::memory_order_relaxed);
+        counters.violations.add();
         return UCS_OK;
     }
     const auto at = m_endpoints.find(decoded->connection);
     if (at == m_endpoints.end()) {
         return UCS_OK; // of a connection that is closed already
     }
-    counters.received.fetch_add(1, std::memory_order_relaxed);
+    counters.received.add();
 
     // Lives on when it is closed in there: bury() comes later.
     Endpoint &endpoint = *at->second;
@@ -200,7 +200,7 @@ ucs_status_t Worker::on_active_message(const void *header, size_t header_length,
     message.keepable = (param->recv_attr & UCP_AM_RECV_ATTR_FLAG_DATA) != 0;
     why              = endpoint.on_message(message);
     if (why != nullptr) {
-        counters.violations.fetch_add(1, std::memory_order_relaxed);
+        counters.violations.add();
         fail(endpoint, std::string("protocol violated by the other side: ") + why);
     }
     return message.taken ? UCS_INPROGRESS : UCS_OK;
