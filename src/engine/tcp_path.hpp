@@ -83,6 +83,7 @@ private:
     Fabric &m_fabric;
     unsigned m_open  = 0; // peers whose data goes this way
     unsigned m_quiet = 0; // looks since something came
+    unsigned m_awake = 0; // looks since rest(), up to as many as it takes to take over
     std::vector<Peer *> m_heard; // since answer()
     std::vector<Peer *> m_answering; // storage of answer()
     bool m_done = false; // something of ours is, since answer()
