@@ -189,7 +189,7 @@ bool completion_queue::next(completion &entry)
         if (oldest.turn.load(std::memory_order_acquire) != head + 1) {
             return false;
         }
-        entry = oldest.get();
+        oldest.get(entry);
         finish(entry, oldest.message);
         m_shared.head.store(head + 1, std::memory_order_release);
         if (entry.kind != queue_kind::none) {
@@ -351,7 +351,8 @@ void completion_queue::purge(const queue_pair &qp)
         }
         if ((head.kind == queue_kind::receive) ||
             (head.kind == queue_kind::shared_receive)) {
-            completion entry     = place.get();
+            completion entry;
+            place.get(entry);
             receive_queue *queue = queue_of(m_owner, entry);
             if (queue != nullptr) {
                 queue->finish(entry, place.message, false);

@@ -3,7 +3,7 @@
 // Slots on their way from whoever polls completions back to whoever posts receives, without a lock between
 // the two.
 //
-// Thread rules: push() by one thread at a time, drain() and all others by one thread at a time. Beside resize()
+// Thread rules: push() by one thread at a time, take() and all others by one thread at a time. Beside resize()
 // and clear() there is no push().
 #pragma once
 
@@ -32,6 +32,18 @@ public:
         uint32_t tail                      = m_tail.load(std::memory_order_relaxed);
         m_ring[tail & (m_ring.size() - 1)] = slot;
         m_tail.store(tail + 1, std::memory_order_release);
+    }
+
+    // How many there are.
+    uint32_t size() const
+    {
+        return m_tail.load(std::memory_order_acquire) - m_head;
+    }
+
+    // The oldest, which is to be there.
+    uint32_t take()
+    {
+        return m_ring[m_head++ & (m_ring.size() - 1)];
     }
 
     // Moves all to the end of `to`.

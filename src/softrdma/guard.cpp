@@ -7,16 +7,15 @@
 #include <sched.h>
 
 namespace softrdma {
+
+constinit thread_local std::atomic<uint64_t> *own_announcements = nullptr;
+
 namespace {
 
 constexpr uint64_t patience_ns = 2'000'000'000;
 constexpr uint64_t look_ns     = 1'000'000; // between two looks at whether it lives
 
-std::atomic<uint32_t> next_hint{1};
-
-// The record this thread tries first; 0 before its first execution. Initial-exec, as in idle.cpp: a call of
-// the loader for each message is too much.
-__attribute__((tls_model("initial-exec"))) constinit thread_local uint32_t hint = 0;
+std::atomic<uint32_t> next_thread{1};
 
 bool busy_toward(uint64_t word, uint32_t slot)
 {
@@ -54,22 +53,18 @@ bool wait_for_end(registry &where, uint32_t slot, std::atomic<uint64_t> &record,
 
 } // namespace
 
-execution_guard::execution_guard(registry &where, uint32_t target_slot)
+// Threads have records of their own as long as there are enough.
+void execution_guard::announce_anywhere(registry &where, uint32_t target_slot)
 {
-    if (hint == 0) [[unlikely]] {
-        hint = next_hint.fetch_add(1, std::memory_order_relaxed);
-    }
     guard_record *records = where.guards(where.own_slot());
+    if (own_announcements == nullptr) {
+        uint32_t thread   = next_thread.fetch_add(1, std::memory_order_relaxed);
+        own_announcements = &records[thread % limits::guards].word;
+    }
     for (uint32_t turn = 0;; ++turn) {
-        std::atomic<uint64_t> &record = records[(hint + turn) % limits::guards].word;
-        uint64_t word                 = record.load(std::memory_order_relaxed);
-        if ((word & 1) == 0) {
-            m_word = (((word >> 16) + 1) << 16) | (uint64_t{target_slot} << 1) | 1;
-            // Sequentially consistent: pairs with the owner that closes an object and then reads.
-            if (record.compare_exchange_strong(word, m_word, std::memory_order_seq_cst)) {
-                m_record = &record;
-                return;
-            }
+        if (announce(*own_announcements, target_slot) ||
+            announce(records[turn % limits::guards].word, target_slot)) {
+            return;
         }
         if (turn >= limits::guards) {
             sched_yield();

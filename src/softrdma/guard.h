@@ -15,9 +15,20 @@
 
 namespace softrdma {
 
+// Where this thread announces its executions; null before the first. Initial-exec: a call of the loader for each
+// message is too much.
+extern constinit __attribute__((
+        tls_model("initial-exec"))) thread_local std::atomic<uint64_t> *own_announcements;
+
 class execution_guard {
 public:
-    execution_guard(registry &where, uint32_t target_slot);
+    execution_guard(registry &where, uint32_t target_slot)
+    {
+        if ((own_announcements == nullptr) || !announce(*own_announcements, target_slot))
+                [[unlikely]] {
+            announce_anywhere(where, target_slot);
+        }
+    }
     ~execution_guard()
     {
         m_record->store(m_word & ~uint64_t{1}, std::memory_order_release);
@@ -26,6 +37,18 @@ public:
     execution_guard &operator=(const execution_guard &) = delete;
 
 private:
+    // False when another thread uses the record.
+    bool announce(std::atomic<uint64_t> &record, uint32_t target_slot)
+    {
+        uint64_t word = record.load(std::memory_order_relaxed);
+        m_word        = (((word >> 16) + 1) << 16) | (uint64_t{target_slot} << 1) | 1;
+        m_record      = &record;
+        // Sequentially consistent: pairs with the owner that closes an object and then reads.
+        return ((word & 1) == 0) &&
+               record.compare_exchange_strong(word, m_word, std::memory_order_seq_cst);
+    }
+    void announce_anywhere(registry &where, uint32_t target_slot);
+
     std::atomic<uint64_t> *m_record;
     uint64_t m_word;
 };

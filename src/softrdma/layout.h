@@ -114,9 +114,11 @@ struct alignas(128) cqe {
         rest = entry;
     }
 
-    completion get() const
+    // Part by part into its place: copied from a temporary, it would have to wait for that.
+    void get(completion &entry) const
     {
-        return {head, rest};
+        static_cast<completion_head &>(entry) = head;
+        static_cast<completion_rest &>(entry) = rest;
     }
 };
 static_assert((sizeof(cqe) == 128) && (offsetof(cqe, message) == 32));

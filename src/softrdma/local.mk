@@ -10,6 +10,7 @@ src_softrdma_libsoftrdma_la_LIBADD = -ldl -lpthread
 src_softrdma_libsoftrdma_la_SOURCES = \
 	src/softrdma/ah.h \
 	src/softrdma/atomic.cpp \
+	src/softrdma/brief_lock.cpp \
 	src/softrdma/brief_lock.h \
 	src/softrdma/channel.cpp \
 	src/softrdma/channel.h \

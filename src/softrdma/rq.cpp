@@ -192,8 +192,7 @@ int receive_queue::post(ibv_recv_wr *wr, ibv_recv_wr **bad)
             failure = ENOMEM;
             break;
         }
-        uint32_t index = m_free.back();
-        m_free.pop_back();
+        uint32_t index     = take_free();
         receive_slot &next = *slot(index);
         next.wr_id         = wr->wr_id;
         next.num_sge       = static_cast<uint32_t>(wr->num_sge);
@@ -215,6 +214,25 @@ int receive_queue::post(ibv_recv_wr *wr, ibv_recv_wr **bad)
     return failure;
 }
 
+// A region that was deregistered meanwhile is not written to: its memory may be gone.
+void receive_queue::fill(receive_slot &posted, const char *data, uint32_t bytes)
+{
+    segment_layout *base = m_owner.seg.base();
+    if (posted.num_sge == 1) [[likely]] {
+        const shared_sge &sge = posted.sge()[0];
+        uint64_t addr         = find_local_memory(base, sge.lkey, m_shared.pd,
+                                                  IBV_ACCESS_LOCAL_WRITE, sge.addr, sge.length);
+        if (addr != 0) {
+            copy_bytes(reinterpret_cast<char *>(addr), data, std::min(sge.length, bytes));
+        }
+        return;
+    }
+    memory_list to;
+    if (receive_memory(base, m_shared, posted, to)) {
+        scatter(data, to, bytes);
+    }
+}
+
 void receive_queue::finish(completion &entry, const char *message, bool keep)
 {
     segment_layout *base = m_owner.seg.base();
@@ -222,10 +240,8 @@ void receive_queue::finish(completion &entry, const char *message, bool keep)
     if (entry.bounce != 0) {
         bool here        = entry.bounce == carried;
         const char *data = here ? message : bounce_data(base, m_shared, entry.bounce);
-        memory_list to;
-        // A region that was deregistered meanwhile is not written to: its memory may be gone.
-        if (keep && (entry.byte_len != 0) && receive_memory(base, m_shared, done, to)) {
-            scatter(data, to, entry.byte_len);
+        if (keep && (entry.byte_len != 0)) {
+            fill(done, data, entry.byte_len);
         }
         if (here) {
             entry.wr_id = done.wr_id;

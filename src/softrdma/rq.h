@@ -166,15 +166,26 @@ public:
 private:
     receive_slot *slot(uint32_t index);
     uint32_t usable_bytes(receive_slot &posted);
+    void fill(receive_slot &posted, const char *data, uint32_t bytes);
     slot_set lost_slots(const std::function<void(slot_set &)> &list_delivered);
     void free_everything();
     bool add_slots(uint32_t wanted);
 
     // Slots that are posted, or whose completion was not polled.
-    uint32_t used()
+    uint32_t used() const
     {
-        m_freed.drain(m_free);
-        return m_slots - static_cast<uint32_t>(m_free.size());
+        return m_slots - static_cast<uint32_t>(m_free.size()) - m_freed.size();
+    }
+
+    // One that is not in use, preferably one that was a moment ago. There is one.
+    uint32_t take_free()
+    {
+        if (m_freed.size() != 0) {
+            return m_freed.take();
+        }
+        uint32_t index = m_free.back();
+        m_free.pop_back();
+        return index;
     }
 
     process &m_owner;

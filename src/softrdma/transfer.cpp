@@ -180,22 +180,4 @@ memory_list part_of(const memory_list &whole, uint64_t skip, uint64_t bytes)
     return result;
 }
 
-void gather(const memory_list &from, char *to)
-{
-    for (unsigned i = 0; i < from.count; ++i) {
-        memcpy(to, from.piece[i].iov_base, from.piece[i].iov_len);
-        to += from.piece[i].iov_len;
-    }
-}
-
-void scatter(const char *from, const memory_list &to, uint64_t bytes)
-{
-    for (unsigned i = 0; (i < to.count) && (bytes != 0); ++i) {
-        uint64_t step = std::min<uint64_t>(to.piece[i].iov_len, bytes);
-        memcpy(to.piece[i].iov_base, from, step);
-        from += step;
-        bytes -= step;
-    }
-}
-
 } // namespace softrdma

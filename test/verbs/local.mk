@@ -10,6 +10,7 @@ test_verbs_softrdma_test_SOURCES = \
 	test/verbs/abandon.hpp \
 	test/verbs/abandon_test.cpp \
 	test/verbs/address_test.cpp \
+	test/verbs/brief_lock_test.cpp \
 	test/verbs/connected.hpp \
 	test/verbs/counter_test.cpp \
 	test/verbs/datagram_test.cpp \
@@ -50,7 +51,8 @@ test_verbs_softrdma_test_SOURCES = \
 	test/verbs/wire.hpp \
 	test/verbs/yield_test.cpp \
 	test/lib/procfs.cpp \
-	test/lib/procfs.hpp
+	test/lib/procfs.hpp \
+	src/softrdma/brief_lock.cpp
 test_verbs_softrdma_test_CPPFLAGS = \
 	$(AM_CPPFLAGS) -I$(top_srcdir)/test $(VERBS_CPPFLAGS) $(BOOST_TEST_CPPFLAGS)
 test_verbs_softrdma_test_LDADD = \
