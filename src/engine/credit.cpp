@@ -240,9 +240,11 @@ std::uint64_t Fabric::due_ns() const noexcept
     if (byte_credit()) {
         due = std::min(due, m_flow.tick_due_ns());
     }
-    for (const Peer *peer : m_draining) {
-        due = std::min(due, static_cast<std::uint64_t>(
-                                    peer->deadline.time_since_epoch().count()));
+    for (const auto *peers : {&m_draining, &m_expected}) {
+        for (const Peer *peer : *peers) {
+            due = std::min(due, static_cast<std::uint64_t>(
+                                        peer->deadline.time_since_epoch().count()));
+        }
     }
     return due;
 }

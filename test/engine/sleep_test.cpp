@@ -8,6 +8,10 @@
 #define BOOST_TEST_MODULE sleep
 #include "waiting.hpp"
 
+#include "control/node.hpp"
+#include "control/sink.hpp"
+#include "engine/address.hpp"
+
 #include <atomic>
 #include <thread>
 
@@ -39,6 +43,55 @@ struct Sleepers {
     Device device;
     Node sender;
     Node receiver;
+};
+
+// A fabric that is connecting to us, so it says, and never does.
+class Procrastinator : public be::control::Sink {
+public:
+    // At the address of a fabric of this process: they share a node.
+    explicit Procrastinator(const Node &neighbour) : m_node(be::control::Node::acquire())
+    {
+        std::array<uint8_t, BE_FABRIC_ADDR_LEN> bytes;
+        be_fabric_address(neighbour.fabric, bytes.data());
+        m_address = be::engine::FabricAddress::decode(bytes).value();
+        m_address.identity.fabric_id ^= 1;
+        m_node->attach(m_address.identity, this);
+    }
+
+    ~Procrastinator()
+    {
+        m_node->detach(m_address.identity.fabric_id);
+    }
+
+    be_peer_t *let_connect(Node &node) const
+    {
+        std::array<uint8_t, BE_FABRIC_ADDR_LEN> bytes;
+        m_address.encode(bytes);
+        be_peer_t *peer = nullptr;
+        BOOST_REQUIRE_EQUAL(be_peer_get(node.fabric, bytes.data(), &peer), BE_OK);
+        node.peers.push_back(peer);
+        return peer;
+    }
+
+    void
+    on_connect(be::control::ConnectionId id, const be::control::ConnectInfo &) override
+    {
+        m_node->refuse(id, be::control::Reason::duplicate, "ours is on its way");
+    }
+    void on_accept(be::control::ConnectionId, const be::control::ConnectInfo &) override
+    {
+    }
+    void on_ready(be::control::ConnectionId) override
+    {
+    }
+    void on_closed(be::control::ConnectionId, be::control::Reason,
+                   const std::string &) override
+    {
+    }
+
+private:
+    const std::shared_ptr<be::control::Node> m_node;
+    be::engine::FabricAddress m_address;
 };
 
 } // namespace
@@ -134,4 +187,21 @@ BOOST_AUTO_TEST_CASE(progress_counts_what_it_told)
     BOOST_TEST_MESSAGE(issued << " reads");
     BOOST_CHECK_EQUAL(kept_from_us, 0u);
     be_mem_free(device.md, &memory);
+}
+
+// Both ends begin at once, and the one whose connection is kept dies before it has come: no event says so.
+BOOST_AUTO_TEST_CASE(a_sleeper_gives_up_a_connect_that_never_comes)
+{
+    Device device;
+    be_fabric_config_t config = device.config();
+    config.connect_timeout    = 0.3;
+    Node node(device, config);
+    const Procrastinator other(node);
+    be_peer_t *const peer = other.let_connect(node);
+    auto data             = pattern(9, 1);
+    bool woken            = true;
+    while (woken && be_am_bcopy(peer, 1, pack_vector, &data) == BE_ERR_NO_RESOURCE) {
+        woken = be_fabric_progress(node.fabric) != 0 || await_event(node);
+    }
+    BOOST_CHECK(woken);
 }
