@@ -23,14 +23,16 @@ constexpr uint8_t streak_wanted = 16;
 // The mark of no thread: nobody will be favoured any more.
 constexpr char nobody = 0;
 
+// Whether what watches the threads, if anything, knows this kind of barrier.
 #if defined(__SANITIZE_THREAD__)
-constexpr bool followed = false;
+#define SOFTRDMA_THREADS_WATCHED 1
 #elif defined(__has_feature)
 #if __has_feature(thread_sanitizer)
-constexpr bool followed = false;
-#else
-constexpr bool followed = true;
+#define SOFTRDMA_THREADS_WATCHED 1
 #endif
+#endif
+#ifdef SOFTRDMA_THREADS_WATCHED
+constexpr bool followed = false;
 #else
 constexpr bool followed = true;
 #endif

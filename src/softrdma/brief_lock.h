@@ -74,8 +74,8 @@ private:
     bool take(bool patiently);
     bool consider(const char *me);
 
-    std::atomic<const char *> m_favoured{
-            nullptr}; // a thread's mark, or null, or `nobody`
+    // A thread's mark, or null, or `nobody`.
+    std::atomic<const char *> m_favoured{nullptr};
     std::atomic<bool> m_taken{false};
     std::atomic<bool> m_inside{false}; // the favoured thread is, or looks whether it may
     // The holder's.

@@ -8,7 +8,7 @@
 
 namespace softrdma {
 
-constinit thread_local std::atomic<uint64_t> *own_announcements = nullptr;
+constinit thread_local uint32_t own_record = 0;
 
 namespace {
 
@@ -56,14 +56,13 @@ bool wait_for_end(registry &where, uint32_t slot, std::atomic<uint64_t> &record,
 // Threads have records of their own as long as there are enough.
 void execution_guard::announce_anywhere(registry &where, uint32_t target_slot)
 {
-    guard_record *records = where.guards(where.own_slot());
-    if (own_announcements == nullptr) {
-        uint32_t thread   = next_thread.fetch_add(1, std::memory_order_relaxed);
-        own_announcements = &records[thread % limits::guards].word;
+    if (own_record == 0) {
+        uint32_t thread = next_thread.fetch_add(1, std::memory_order_relaxed);
+        own_record      = 1 + thread % limits::guards;
     }
     for (uint32_t turn = 0;; ++turn) {
-        if (announce(*own_announcements, target_slot) ||
-            announce(records[turn % limits::guards].word, target_slot)) {
+        if (announce(where, own_record - 1, target_slot) ||
+            announce(where, turn % limits::guards, target_slot)) {
             return;
         }
         if (turn >= limits::guards) {

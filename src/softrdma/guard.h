@@ -15,16 +15,16 @@
 
 namespace softrdma {
 
-// Where this thread announces its executions; null before the first. Initial-exec: a call of the loader for each
-// message is too much.
-extern constinit __attribute__((
-        tls_model("initial-exec"))) thread_local std::atomic<uint64_t> *own_announcements;
+// 1 + the record in which this thread announces its executions; 0 before the first. Not its address: a forked child
+// has other records. Initial-exec: a call of the loader for each message is too much.
+extern constinit
+        __attribute__((tls_model("initial-exec"))) thread_local uint32_t own_record;
 
 class execution_guard {
 public:
     execution_guard(registry &where, uint32_t target_slot)
     {
-        if ((own_announcements == nullptr) || !announce(*own_announcements, target_slot))
+        if ((own_record == 0) || !announce(where, own_record - 1, target_slot))
                 [[unlikely]] {
             announce_anywhere(where, target_slot);
         }
@@ -38,8 +38,10 @@ public:
 
 private:
     // False when another thread uses the record.
-    bool announce(std::atomic<uint64_t> &record, uint32_t target_slot)
+    bool announce(registry &where, uint32_t index, uint32_t target_slot)
     {
+        std::atomic<uint64_t> &record = where.guards(where.own_slot())[index].word;
+
         uint64_t word = record.load(std::memory_order_relaxed);
         m_word        = (((word >> 16) + 1) << 16) | (uint64_t{target_slot} << 1) | 1;
         m_record      = &record;
